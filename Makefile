@@ -1,0 +1,39 @@
+# make test, make demo: both need only python3 and make. Everything else is installed into .venv.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+# Freed memory stays with the process: fresh pages for large tensors cost up to five times the computation itself.
+export MALLOC_MMAP_THRESHOLD_ := 4294967296
+export MALLOC_TRIM_THRESHOLD_ := 17179869184
+
+.PHONY: help test test-all lint demo clean
+
+help:
+	@echo "make demo      run the main job and write a page of results"
+	@echo "make test      lint and all tests that fit in ten minutes"
+	@echo "make test-all  the slow tests as well"
+	@echo "make clean     remove .venv and everything built"
+
+$(VENV)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+lint: $(VENV)/.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: lint
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -m "not slow"
+
+test-all: lint
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -m slow
+
+demo: $(VENV)/.installed
+	$(BIN)/proxact plot --out demo-output
+
+clean:
+	rm -rf $(VENV) build demo-output *.egg-info

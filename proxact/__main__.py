@@ -1,0 +1,35 @@
+"""The command line: ``proxact <command>`` or ``python -m proxact <command>``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import tyro
+
+
+def info() -> None:
+    """Print versions, threads and the active backend."""
+    from .info import print_info
+
+    print_info()
+
+
+def plot(out: Path = Path("figures")) -> None:
+    """Draw the projection field for m = 2 and the cone for m = 3.
+
+    Args:
+        out: folder for the pictures.
+    """
+    from .plot import draw_all
+
+    print("Each picture shows a projection onto the cone C_alpha^(m), the activation of this library.")
+    for path, caption in draw_all(out):
+        print(f"  {path}  {caption}")
+
+
+def main() -> None:
+    tyro.extras.subcommand_cli_from_dict({"info": info, "plot": plot}, prog="proxact", description=__doc__)
+
+
+if __name__ == "__main__":
+    main()

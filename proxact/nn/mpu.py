@@ -1,0 +1,151 @@
+"""The Multivariate Projection Unit."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from .._checks import check_choice, check_fraction, check_positive_int
+from ..project._groups import GROUPINGS, REMAINDERS, count_groups
+from ..project.cone import project_groups
+from ._dims import ChannelModule, Dim
+
+ANGLE_MARGIN = 1e-3
+"""A learnable alpha stays in [ANGLE_MARGIN, pi/2 - ANGLE_MARGIN]."""
+
+_LIMIT = math.pi / 4 - ANGLE_MARGIN
+
+
+class MPU(ChannelModule):
+    r"""Project groups of m channels onto the cone of half-apex angle alpha: :func:`proxact.project.cone` as a layer.
+
+    For m = 2 and alpha = pi/4, the start, it is ReLU; learning the angle moves it from there.
+
+    Args:
+        m: channels in a group.
+        alpha: the angle at the start, in radians.
+        learnable: train the angle. If not, alpha may be any value in [0, pi/2]; if so, it stays strictly inside.
+        num_parameters: 1 angle for the layer, or one for each group of channels.
+        dim: the channel axis. ``None`` takes the last axis of 1-D and 2-D inputs and axis 1 of 4-D and 5-D ones; a 3-D
+            input needs 1 (convolutions) or -1 (transformers). **Models that keep channels last in 4-D (the MLPs of
+            ConvNeXt and Swin) need** ``dim=-1``. ``"flat"`` flattens all but the batch axis, as the paper's text does.
+        grouping: ``"adjacent"`` channels or ``"split"`` halves, thirds, ... as in GLU.
+        remainder: what happens to channels that do not fill a group: ``"pad"``, ``"relu"`` or ``"error"``.
+        leak: return ``(1 - leak) * projection + leak * x``.
+        inplace: accepted so that the layer fits where ``nn.ReLU(inplace=True)`` stood; the input is never changed.
+
+    Shape:
+        any; the output has the shape and dtype of the input.
+
+    The parameter ``theta`` holds alpha - pi/4, so weight decay pulls towards pi/4. It is itself projected: alpha is
+    computed from theta clamped to its interval, and whenever a gradient arrives theta is put back into it, so a unit
+    thrown out by an absurd step starts from the end of the interval and not from far beyond.
+
+    Example:
+        >>> MPU()(torch.tensor([[3.0, -1.0]]))
+        tensor([[3., 0.]], grad_fn=...)
+    """
+
+    theta: Tensor
+
+    def __init__(
+        self,
+        m: int = 2,
+        *,
+        alpha: float = math.pi / 4,
+        learnable: bool = True,
+        num_parameters: int = 1,
+        dim: Dim = None,
+        grouping: str = "adjacent",
+        remainder: str = "pad",
+        leak: float = 0.0,
+        inplace: bool = False,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(dim)
+        check_positive_int("m", m)
+        check_positive_int("num_parameters", num_parameters)
+        check_choice("grouping", grouping, GROUPINGS)
+        check_choice("remainder", remainder, REMAINDERS)
+        check_fraction("leak", leak)
+        _check_initial_alpha(alpha, learnable)
+        self.m = m
+        self.learnable = learnable
+        self.grouping = grouping
+        self.remainder = remainder
+        self.leak = leak
+        theta = torch.full((num_parameters,), alpha - math.pi / 4, device=device, dtype=dtype)
+        if learnable:
+            self.theta = nn.Parameter(theta)
+            self._watch_theta()
+        else:
+            self.register_buffer("theta", theta)
+
+    @property
+    def alpha(self) -> Tensor:
+        """The half-apex angle in radians, shape (num_parameters,), at least float32, with gradient."""
+        theta = self.theta.to(torch.promote_types(self.theta.dtype, torch.float32))
+        return (theta.clamp(-_LIMIT, _LIMIT) if self.learnable else theta) + math.pi / 4
+
+    def along(self, x: Tensor, dim: int) -> Tensor:
+        groups = count_groups(x.shape[dim], self.m, self.remainder)
+        if self.theta.numel() not in (1, groups):
+            raise ValueError(
+                f"num_parameters must be 1 or the number of groups, {groups} for {x.shape[dim]} channels and m={self.m}; "
+                f"got {self.theta.numel()}"
+            )
+        return project_groups(x, self.alpha, self.m, dim, self.remainder, self.grouping, self.leak)
+
+    def extra_repr(self) -> str:
+        parts = [f"{self.m}"]
+        if self.theta.numel() == 1 and self.theta.device.type != "meta":
+            parts.append(f"alpha={self.alpha.item():.4f}")
+        else:
+            parts.append(f"num_parameters={self.theta.numel()}")
+        defaults = {"learnable": True, "dim": None, "grouping": "adjacent", "remainder": "pad", "leak": 0.0}
+        parts += [f"{name}={getattr(self, name)!r}" for name, value in defaults.items() if getattr(self, name) != value]
+        return ", ".join(parts)
+
+    def _watch_theta(self) -> None:
+        """Hang the projection of theta on its gradient; copies, loaded and moved parameters have lost it."""
+        hooks = self.theta._post_accumulate_grad_hooks  # type: ignore[attr-defined]
+        if self.learnable and not (hooks and _project_theta in hooks.values()):
+            self.theta.register_post_accumulate_grad_hook(_project_theta)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._watch_theta()
+
+    def _apply(self, *args: Any, **kwargs: Any) -> MPU:
+        super()._apply(*args, **kwargs)
+        self._watch_theta()
+        return self
+
+    def _load_from_state_dict(self, *args: Any, **kwargs: Any) -> None:
+        super()._load_from_state_dict(*args, **kwargs)
+        self._watch_theta()
+
+
+class LeakyMPU(MPU):
+    """:class:`MPU` with ``leak=0.01``, the paper's Leaky MPU."""
+
+    def __init__(self, m: int = 2, *, leak: float = 0.01, **arguments: Any) -> None:
+        super().__init__(m, leak=leak, **arguments)
+
+
+def _project_theta(theta: Tensor) -> None:
+    with torch.no_grad():
+        theta.clamp_(-_LIMIT, _LIMIT)
+
+
+def _check_initial_alpha(alpha: object, learnable: bool) -> None:
+    low, high = (ANGLE_MARGIN, math.pi / 2 - ANGLE_MARGIN) if learnable else (0.0, math.pi / 2)
+    allowed = f"a float in [{low:.4g}, {high:.5g}] radians when learnable={learnable}"
+    if isinstance(alpha, bool) or not isinstance(alpha, (int, float)):
+        raise TypeError(f"alpha must be {allowed}, got {alpha!r}")
+    if not low - 1e-7 <= alpha <= high + 1e-7:
+        raise ValueError(f"alpha must be {allowed}, got {alpha}")

@@ -1,0 +1,27 @@
+"""The ball of the 1-norm."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ._vectors import as_radius, largest, projection
+from .simplex import onto_simplex
+
+
+@projection
+def l1_ball(x: Tensor, radius: float | Tensor = 1.0) -> Tensor:
+    r"""Project onto :math:`\{y : \sum_i |y_i| \le radius\}`: soft thresholding at the level that meets the radius.
+
+    Args:
+        x: floating-point tensor.
+        radius: >= 0; a number, or a tensor that broadcasts against x with ``dim`` removed.
+
+    Example:
+        >>> l1_ball(torch.tensor([2.0, -0.5]), 1.0)
+        tensor([1., 0.])
+    """
+    limit = as_radius(radius, x)
+    scale = largest(x)
+    inside = (x / scale).abs().sum(-1, keepdim=True) < limit / scale
+    return torch.where(inside, x, torch.sign(x) * onto_simplex(x.abs(), limit))

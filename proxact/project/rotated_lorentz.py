@@ -1,0 +1,35 @@
+"""The rotated second-order cone."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from ._vectors import projection
+from .lorentz import lorentz
+
+
+@projection
+def rotated_lorentz(x: Tensor) -> Tensor:
+    r"""Project onto :math:`\{(u, v, w) : \|w\|_2^2 \le 2 u v,\ u, v \ge 0\}`, u and v the first two entries along ``dim``.
+
+    A rotation of the first two axes by pi/4 makes it the Lorentz cone.
+
+    Args:
+        x: floating-point tensor; at least two entries along ``dim``.
+
+    Example:
+        >>> rotated_lorentz(torch.tensor([2.0, -1.0, 0.0]))
+        tensor([2., 0., 0.])
+    """
+    if x.shape[-1] < 2:
+        raise ValueError(f"rotated_lorentz needs at least 2 entries along dim, got {x.shape[-1]}")
+    return _rotate(lorentz(_rotate(x)))
+
+
+def _rotate(x: Tensor) -> Tensor:
+    """Its own inverse."""
+    u, v = x[..., :1] * math.sqrt(0.5), x[..., 1:2] * math.sqrt(0.5)
+    return torch.cat([u + v, u - v, x[..., 2:]], -1)

@@ -1,0 +1,72 @@
+"""One table of names for every activation, used by ``proxact.get`` and the command line."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable
+from typing import Any
+
+from torch import nn
+
+from .nn import MPU, WTA, CReLU, LeakyMPU, Maxout
+
+_ELEMENTWISE: dict[str, type[nn.Module]] = {
+    "identity": nn.Identity,
+    "relu": nn.ReLU,
+    "relu6": nn.ReLU6,
+    "leaky_relu": nn.LeakyReLU,
+    "elu": nn.ELU,
+    "celu": nn.CELU,
+    "selu": nn.SELU,
+    "gelu": nn.GELU,
+    "silu": nn.SiLU,
+    "mish": nn.Mish,
+    "softplus": nn.Softplus,
+    "softsign": nn.Softsign,
+    "softshrink": nn.Softshrink,
+    "tanh": nn.Tanh,
+    "sigmoid": nn.Sigmoid,
+    "hardtanh": nn.Hardtanh,
+    "hardsigmoid": nn.Hardsigmoid,
+    "hardswish": nn.Hardswish,
+    "prelu": nn.PReLU,
+}
+
+_ALONG_CHANNELS: dict[str, Callable[..., nn.Module]] = {"wta": WTA, "maxout": Maxout, "crelu": CReLU}
+
+_MPU_NAME = re.compile(r"(leaky_)?mpu(\d*)")
+_LISTED_M = (2, 3, 4, 5, 6, 8)
+
+
+def names() -> list[str]:
+    """The known names. ``mpu<m>`` and ``leaky_mpu<m>`` work for every m; the usual ones are listed."""
+    units = [f"{leaky}mpu{m}" for leaky in ("", "leaky_") for m in _LISTED_M]
+    return sorted([*_ELEMENTWISE, *_ALONG_CHANNELS, *units])
+
+
+def get(name: str, **arguments: Any) -> nn.Module:
+    """A new activation module by name.
+
+    Args:
+        name: one of :func:`names`, in any case and with - or _; ``mpu`` is ``mpu2``.
+        arguments: passed to the module. ``dim`` is accepted, and without effect, for elementwise activations.
+
+    Example:
+        >>> get("leaky_mpu3", dim=-1)
+        LeakyMPU(3, alpha=0.7854, dim=-1, leak=0.01)
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"name must be a string, got {name!r}")
+    key = name.lower().replace("-", "_")
+    if match := _MPU_NAME.fullmatch(key):
+        return (LeakyMPU if match[1] else MPU)(int(match[2] or 2), **arguments)
+    if key in _ALONG_CHANNELS:
+        return _ALONG_CHANNELS[key](**arguments)
+    if key in _ELEMENTWISE:
+        arguments.pop("dim", None)
+        if key == "prelu":
+            arguments.pop("inplace", None)
+        return _ELEMENTWISE[key](**arguments)
+    near = difflib.get_close_matches(key, names(), n=4, cutoff=0.4) or names()
+    raise ValueError(f"name must be a known activation, got {name!r}; near ones: {', '.join(near)}")
