@@ -48,18 +48,17 @@ def check_fraction(name: str, value: object) -> None:
         raise ValueError(f"{name} must be a float in [0, 1], got {value}")
 
 
-def raise_if(condition: Tensor | bool, error: Exception) -> None:
-    """Raise ``error`` where any entry of ``condition`` holds and its values can be read.
+def raise_if(condition: Tensor, error: type[Exception], message: str, *values: object) -> None:
+    """Raise ``error(message.format(*values))`` where any entry of ``condition`` holds and its values can be read.
 
-    While a graph is traced, inside ``vmap`` and on an accelerator (where reading would stall the stream) there is
-    nothing to read, so nothing is raised.
+    While a graph is traced (also with fake tensors), inside ``vmap`` and on an accelerator, where reading would stall
+    the stream, there is nothing to read, so nothing is raised.
     """
-    if isinstance(condition, Tensor):
-        if torch.compiler.is_compiling() or condition.device.type != "cpu" or _is_batched(condition):
-            return
-        condition = bool(condition.any())
-    if condition:
-        raise error
+    is_plain = type(condition) is Tensor and condition.device.type == "cpu" and not _is_batched(condition)
+    if torch.compiler.is_compiling() or not is_plain:
+        return
+    if condition.any():
+        raise error(message.format(*values))
 
 
 def _is_batched(value: Tensor) -> bool:

@@ -40,11 +40,15 @@ class Case:
 
     def __call__(self, x: Tensor) -> Tensor:
         """The projection of vectors of length n on the last axis."""
-        params = {k: v.to(x.dtype) if isinstance(v, Tensor) else v for k, v in self.params.items()}
+        return self.call(x, **self.params_for(x.dtype))
+
+    def call(self, x: Tensor, **params: Any) -> Tensor:
         if self.name == "psd":
-            side = math.isqrt(self.n)
-            return self.function(x.unflatten(-1, (side, side))).flatten(-2)
+            return self.function(x.unflatten(-1, (3, 3))).flatten(-2)
         return self.function(x, **params)
+
+    def params_for(self, dtype: torch.dtype) -> dict[str, Any]:
+        return {k: v.to(dtype) if isinstance(v, Tensor) else v for k, v in self.params.items()}
 
     @functools.cached_property
     def oracle(self) -> Callable[[list, list], tuple[list, Any]]:
@@ -80,7 +84,9 @@ CASES = [
     *[cone_case(m, alpha) for m in (1, 2, 3, 5) for alpha in (0.0, 0.3, math.pi / 4, 1.3, math.pi / 2)],
 ]  # fmt: skip
 
-SMOOTH_CASES = [case for case in CASES if not case.name.startswith("cone") or "@0.3" in case.name or "@1.3" in case.name]
+SMOOTH_CASES = [
+    case for case in CASES if not case.name.startswith("cone") or "@0.3" in case.name or "@1.3" in case.name
+]
 
 
 def ids(case: Case) -> str:

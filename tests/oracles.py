@@ -31,7 +31,9 @@ def scaled(s, a):
 def make(name, params):
     """The oracle of a case, its parameters as exact numbers."""
     exact = {
-        key: _exact(value.tolist() if hasattr(value, "tolist") else value) for key, value in params.items() if key != "m"
+        key: _exact(value.tolist() if hasattr(value, "tolist") else value)
+        for key, value in params.items()
+        if key != "m"
     }
     function = round_cone if name.startswith("cone") else globals()[name]
     if name == "soc":

@@ -70,7 +70,9 @@ def test_cone_gradients_are_finite_everywhere(m, alpha):
     gradient, by_angle = torch.autograd.grad(y.clamp(-1, 1).sum(), (x, angle), create_graph=True)
     assert gradient.isfinite().all()
     assert by_angle.isfinite().all()
-    assert (gradient.abs() <= 1.0001 * math.sqrt(m) + 1e-6).all()  # rows of a symmetric matrix with eigenvalues in [0, 1]
+    assert (
+        gradient.abs() <= 1.0001 * math.sqrt(m) + 1e-6
+    ).all()  # rows of a symmetric matrix with eigenvalues in [0, 1]
     second = torch.autograd.grad(gradient.sum(), x, allow_unused=True)[0]
     moderate = (x.detach().abs().amax(-1) > 1e-3) | (x.detach() == 0).all(-1)
     assert second is None or second[moderate].isfinite().all()
@@ -144,7 +146,12 @@ def test_nan_stays_in_its_group():
 def test_cone_layouts(m, grouping, remainder):
     """Every axis, order of strides and offset gives what the contiguous last axis gives."""
     base = torch.randn(2, 7, 4, 5, 3, dtype=F64)
-    alphas = [0.6, torch.linspace(0.2, 1.3, 3 if m == 2 and remainder == "relu" else 4 if m == 2 else 2 if remainder == "relu" else 3)]
+    alphas = [
+        0.6,
+        torch.linspace(
+            0.2, 1.3, 3 if m == 2 and remainder == "relu" else 4 if m == 2 else 2 if remainder == "relu" else 3
+        ),
+    ]
     for alpha in alphas:
         expected = project.cone(base.movedim(1, -1).contiguous(), alpha, m, -1, remainder, grouping).movedim(-1, 1)
         variants = {

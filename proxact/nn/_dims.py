@@ -26,8 +26,8 @@ def channel_dim(dim: int | None, ndim: int) -> int:
     if ndim in (4, 5):
         return 1
     raise ValueError(
-        f"dim=None cannot tell the channel axis of an input with {ndim} axes: give dim=1 (convolutions, channels first) "
-        "or dim=-1 (transformers, channels last)"
+        f"dim=None cannot tell the channel axis of an input with {ndim} axes: give dim=1 (convolutions) "
+        "or dim=-1 (transformers)"
     )
 
 

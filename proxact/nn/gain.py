@@ -21,7 +21,7 @@ def gain(m: int = 2, alpha: float = math.pi / 4, leak: float = 0.0) -> float:
 
     Example:
         >>> round(gain(3, 0.6), 3)
-        1.567
+        1.556
     """
     check_positive_int("m", m)
     check_fraction("leak", leak)

@@ -13,10 +13,8 @@ from ..project._groups import GROUPINGS, REMAINDERS, count_groups
 from ..project.cone import project_groups
 from ._dims import ChannelModule, Dim
 
-ANGLE_MARGIN = 1e-3
-"""A learnable alpha stays in [ANGLE_MARGIN, pi/2 - ANGLE_MARGIN]."""
-
-_LIMIT = math.pi / 4 - ANGLE_MARGIN
+_LIMIT = 25 / 32
+"""A learnable alpha stays within this distance of pi/4: in [0.0041, 1.5667]. Exact in every float dtype."""
 
 
 class MPU(ChannelModule):
@@ -95,7 +93,7 @@ class MPU(ChannelModule):
         groups = count_groups(x.shape[dim], self.m, self.remainder)
         if self.theta.numel() not in (1, groups):
             raise ValueError(
-                f"num_parameters must be 1 or the number of groups, {groups} for {x.shape[dim]} channels and m={self.m}; "
+                f"num_parameters must be 1 or the number of groups ({groups} for {x.shape[dim]} channels, m={self.m}); "
                 f"got {self.theta.numel()}"
             )
         return project_groups(x, self.alpha, self.m, dim, self.remainder, self.grouping, self.leak)
@@ -112,7 +110,7 @@ class MPU(ChannelModule):
 
     def _watch_theta(self) -> None:
         """Hang the projection of theta on its gradient; copies, loaded and moved parameters have lost it."""
-        hooks = self.theta._post_accumulate_grad_hooks  # type: ignore[attr-defined]
+        hooks = self.theta._post_accumulate_grad_hooks
         if self.learnable and not (hooks and _project_theta in hooks.values()):
             self.theta.register_post_accumulate_grad_hook(_project_theta)
 
@@ -143,7 +141,8 @@ def _project_theta(theta: Tensor) -> None:
 
 
 def _check_initial_alpha(alpha: object, learnable: bool) -> None:
-    low, high = (ANGLE_MARGIN, math.pi / 2 - ANGLE_MARGIN) if learnable else (0.0, math.pi / 2)
+    half_width = _LIMIT if learnable else math.pi / 4
+    low, high = math.pi / 4 - half_width, math.pi / 4 + half_width
     allowed = f"a float in [{low:.4g}, {high:.5g}] radians when learnable={learnable}"
     if isinstance(alpha, bool) or not isinstance(alpha, (int, float)):
         raise TypeError(f"alpha must be {allowed}, got {alpha!r}")

@@ -1,10 +1,10 @@
 r"""Projection onto :math:`\{y : M y + f \in K\}` for a self-dual cone K: what polyhedron and soc have in common.
 
-With :math:`y = x + u` and :math:`g = M x + f` the problem is :math:`\min \tfrac12\|u\|^2` subject to :math:`M u + g \in K`, and
-its solution is :math:`u = M^T z` with :math:`z = P_K(z - (M M^T z + g))`.
+With :math:`y = x + u` and :math:`g = M x + f` the problem is :math:`\min \tfrac12\|u\|^2` subject to
+:math:`M u + g \in K`, and its solution is :math:`u = M^T z` with :math:`z = P_K(z - (M M^T z + g))`.
 
 - *Solve* (no gradient, float64): augmented Lagrangian with a semismooth Newton method inside, all points at once, then
-  Newton steps on the equation for z. It is one opaque operator, so that torch.compile, export and vmap see a single node.
+  Newton steps on the equation for z. It is one opaque operator: torch.compile, export and vmap see a single node.
 - *Differentiate*: two Newton steps on the same equation with a fixed matrix, whose value is exactly 0. The first makes
   the first derivative right (the implicit function theorem), the second the second one.
 """
@@ -25,13 +25,15 @@ _TIKHONOV = 1e-9  # makes dependent active rows harmless; refinement takes its e
 
 
 def onto_preimage(x: Tensor, matrix: Tensor, offset: Tensor, kind: str) -> Tensor:
-    """Project x (..., n) onto {y : matrix y + offset in K}; matrix (..., k, n), offset (..., k), kind orthant|lorentz."""
+    """Project x (..., n) onto {y : matrix y + offset in K}, matrix (..., k, n), offset (..., k), K orthant or lorentz."""
     dtype, shape = x.dtype, x.shape
     x, matrix, offset = x.double(), matrix.double(), offset.double()
     g = (matrix @ x.unsqueeze(-1)).squeeze(-1) + offset
     batch = g.shape[:-1]
     if x.shape[:-1] != batch:
-        raise ValueError(f"the batch axes of the set, {tuple(batch)}, must broadcast to those of x, {tuple(shape[:-1])}")
+        raise ValueError(
+            f"the batch axes of the set, {tuple(batch)}, must broadcast to those of x, {tuple(shape[:-1])}"
+        )
     shared = matrix.ndim == 2
     flat_matrix = matrix.unsqueeze(0) if shared else matrix.expand(*batch, *matrix.shape[-2:]).flatten(0, -3)
     flat_g = g.reshape(-1, g.shape[-1])

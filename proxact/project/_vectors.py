@@ -46,14 +46,14 @@ def as_parameter(name: str, value: object, like: Tensor, *, ndim: int = 0) -> Te
     tensor = torch.as_tensor(value, dtype=like.dtype, device=like.device)
     if tensor.ndim < ndim:
         raise ValueError(f"{name} must have at least {ndim} axes, got shape {tuple(tensor.shape)}")
-    raise_if(torch.isnan(tensor), ValueError(f"{name} must not be nan"))
+    raise_if(torch.isnan(tensor), ValueError, "{} must not be nan", name)
     return tensor
 
 
 def as_radius(value: object, like: Tensor) -> Tensor:
     """A radius for each vector of ``like``, with a trailing axis of one."""
     radius = as_parameter("radius", value, like)
-    raise_if(radius < 0, EmptySetError(f"the set is empty: radius must be >= 0, got {value}"))
+    raise_if(radius < 0, EmptySetError, "the set is empty: radius must be >= 0, got {}", value)
     return radius.unsqueeze(-1)
 
 
@@ -68,7 +68,7 @@ def as_vector(name: str, value: object, like: Tensor) -> Tensor:
 def largest(x: Tensor, dim: int = -1) -> Tensor:
     """The largest finite absolute entry along ``dim``, 1 where there is none. Carries no gradient.
 
-    It scales homogeneous formulas: for a fixed s, ``s P(x / s) = P(x)`` holds identically, so every derivative is right.
+    It scales homogeneous formulas: for fixed s, ``s P(x / s) = P(x)`` holds identically, so every derivative is right.
     """
     if x.shape[dim] == 0:
         return torch.ones_like(x.sum(dim, keepdim=True))

@@ -20,7 +20,7 @@ def affine(x: Tensor, A: Tensor, b: float | Tensor = 0.0) -> Tensor:
 
     Example:
         >>> affine(torch.tensor([3.0, 0.0]), torch.tensor([[1.0, 1.0]]), torch.tensor([1.0]))
-        tensor([ 2., -1.])
+        tensor([ 2.0000, -1.0000])
     """
     matrix = as_parameter("A", A, x, ndim=2)
     as_vector("A", matrix, x)
@@ -33,7 +33,8 @@ def affine(x: Tensor, A: Tensor, b: float | Tensor = 0.0) -> Tensor:
     tolerance = 1e3 * torch.finfo(x.dtype).eps * max(matrix.shape[-2:])
     raise_if(
         missed.abs().amax(-1) > tolerance * target.abs().amax(-1),
-        EmptySetError("the set is empty: the rows of A y = b contradict each other"),
+        EmptySetError,
+        "the set is empty: the rows of A y = b contradict each other",
     )
     residual = (matrix @ x.unsqueeze(-1)).squeeze(-1) - target
     return x - (inverse @ residual.unsqueeze(-1)).squeeze(-1)

@@ -24,5 +24,5 @@ def box(x: Tensor, lower: float | Tensor = 0.0, upper: float | Tensor = 1.0) -> 
         tensor([-1.0000,  0.5000,  1.0000])
     """
     low, high = as_parameter("lower", lower, x), as_parameter("upper", upper, x)
-    raise_if(low > high, EmptySetError(f"the set is empty: lower must be <= upper, got {lower} and {upper}"))
+    raise_if(low > high, EmptySetError, "the set is empty: lower must be <= upper, got {} and {}", lower, upper)
     return torch.where(x <= low, low, torch.where(x >= high, high, x))

@@ -41,7 +41,7 @@ def cone(
 
     Args:
         x: floating-point tensor.
-        alpha: radians in [0, pi/2]; a float, or a tensor with one entry or one entry for each group, which gets a gradient.
+        alpha: radians in [0, pi/2]; a float, or a tensor with one entry or one for each group, which gets a gradient.
         m: entries in a group.
         dim: the axis along which entries are grouped.
         remainder: entries that do not fill a group are padded with zeros (``"pad"``), pass through ReLU (``"relu"``),
@@ -152,7 +152,7 @@ def _check_alpha(alpha: object, groups: int) -> None:
         if alpha.ndim > 1 or alpha.numel() not in (1, groups):
             raise ValueError(f"alpha must be {allowed}; got shape {tuple(alpha.shape)}")
         outside = ~((alpha >= 0) & (alpha <= _HALF_PI + _ROUNDING))
-        raise_if(outside, ValueError(f"alpha must be {allowed}; got a value outside"))
+        raise_if(outside, ValueError, "alpha must be {}; got {}", allowed, alpha)
     elif isinstance(alpha, bool) or not isinstance(alpha, (int, float)):
         raise TypeError(f"alpha must be {allowed}; got {alpha!r}")
     elif not 0 <= alpha <= _HALF_PI + _ROUNDING:

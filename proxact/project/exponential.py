@@ -34,9 +34,7 @@ def exponential(x: Tensor) -> Tensor:
     a, b, c = (x / scale).unbind(-1)
     fixed_a, fixed_b, fixed_c = a.detach(), b.detach(), c.detach()
 
-    inside = ((fixed_b > 0) & (_perspective(fixed_a, fixed_b) <= fixed_c)) | (
-        (fixed_b == 0) & (fixed_a <= 0) & (fixed_c >= 0)
-    )
+    inside = (fixed_b > 0) & (_perspective(fixed_a, fixed_b) < fixed_c)
     polar = ((fixed_a > 0) & (_polar_bound(fixed_a, fixed_b) <= -fixed_c)) | (
         (fixed_a == 0) & (fixed_b <= 0) & (fixed_c <= 0)
     )

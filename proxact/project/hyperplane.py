@@ -28,7 +28,7 @@ def hyperplane(x: Tensor, a: Tensor, b: float | Tensor = 0.0) -> Tensor:
 def unit_normal_and_excess(x: Tensor, a: Tensor, b: float | Tensor) -> tuple[Tensor, Tensor]:
     """a / ||a|| and how far x lies beyond the plane along it."""
     normal = as_vector("a", a, x)
-    raise_if((normal == 0).all(-1), ValueError("a must not be the zero vector"))
+    raise_if((normal == 0).all(-1), ValueError, "a must not be the zero vector")
     scale = largest(normal)
     unit = normal / scale
     length = (unit * unit).sum(-1, keepdim=True).sqrt()

@@ -18,8 +18,8 @@ def l1_ball(x: Tensor, radius: float | Tensor = 1.0) -> Tensor:
         radius: >= 0; a number, or a tensor that broadcasts against x with ``dim`` removed.
 
     Example:
-        >>> l1_ball(torch.tensor([2.0, -0.5]), 1.0)
-        tensor([1., 0.])
+        >>> l1_ball(torch.tensor([2.0, -1.5]), 1.0)
+        tensor([ 0.7500, -0.2500])
     """
     limit = as_radius(radius, x)
     scale = largest(x)

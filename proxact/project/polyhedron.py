@@ -34,6 +34,6 @@ def polyhedron(x: Tensor, H: Tensor, r: float | Tensor) -> Tensor:
         raise ValueError(f"r must have length {matrix.shape[-2]}, the number of rows of H, got {tuple(limit.shape)}")
     matrix, limit = matrix.double(), limit.double()
     length = torch.linalg.vector_norm(matrix.detach(), dim=-1)
-    raise_if((length == 0) & (limit < 0), EmptySetError("the set is empty: a zero row of H has a negative r"))
+    raise_if((length == 0) & (limit < 0), EmptySetError, "the set is empty: a zero row of H has a negative r")
     length = torch.where(length == 0, 1, length)
     return onto_preimage(x, -matrix / length.unsqueeze(-1), limit / length, "orthant")

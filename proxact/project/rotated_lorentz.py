@@ -13,7 +13,7 @@ from .lorentz import lorentz
 
 @projection
 def rotated_lorentz(x: Tensor) -> Tensor:
-    r"""Project onto :math:`\{(u, v, w) : \|w\|_2^2 \le 2 u v,\ u, v \ge 0\}`, u and v the first two entries along ``dim``.
+    r"""Project onto :math:`\{(u, v, w) : \|w\|_2^2 \le 2 u v,\ u, v \ge 0\}`, u and v the first entries along ``dim``.
 
     A rotation of the first two axes by pi/4 makes it the Lorentz cone.
 
@@ -22,7 +22,7 @@ def rotated_lorentz(x: Tensor) -> Tensor:
 
     Example:
         >>> rotated_lorentz(torch.tensor([2.0, -1.0, 0.0]))
-        tensor([2., 0., 0.])
+        tensor([2.0000, 0.0000, 0.0000])
     """
     if x.shape[-1] < 2:
         raise ValueError(f"rotated_lorentz needs at least 2 entries along dim, got {x.shape[-1]}")
