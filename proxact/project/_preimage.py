@@ -25,7 +25,7 @@ _TIKHONOV = 1e-9  # makes dependent active rows harmless; refinement takes its e
 
 
 def onto_preimage(x: Tensor, matrix: Tensor, offset: Tensor, kind: str) -> Tensor:
-    """Project x (..., n) onto {y : matrix y + offset in K}, matrix (..., k, n), offset (..., k), K orthant or lorentz."""
+    """Project x (..., n) onto {y : matrix y + offset in K}, matrix (..., k, n), offset (..., k), K by kind."""
     dtype, shape = x.dtype, x.shape
     x, matrix, offset = x.double(), matrix.double(), offset.double()
     g = (matrix @ x.unsqueeze(-1)).squeeze(-1) + offset

@@ -13,7 +13,7 @@ from ._vectors import as_parameter, as_vector, projection
 def soc(x: Tensor, A: Tensor, d: float | Tensor, r: Tensor, c: float | Tensor) -> Tensor:
     r"""Project onto :math:`\{y : \|A y + d\|_2 \le \langle r, y \rangle + c\}`, solved in float64 to 1e-9.
 
-    Cones, ellipsoids, paraboloids, slabs and one sheet of a hyperboloid are of this form. Differentiable in all of them.
+    Cones, ellipsoids, paraboloids, slabs and one sheet of a hyperboloid are of this form. All differentiable.
 
     Args:
         x: floating-point tensor with vectors of length n.
