@@ -12,7 +12,7 @@ export MALLOC_TRIM_THRESHOLD_ := 17179869184
 help:
 	@echo "make demo      run the main job and write a page of results"
 	@echo "make test      lint and all tests that fit in ten minutes"
-	@echo "make test-all  the slow tests as well"
+	@echo "make test-all  the slow tests"
 	@echo "make clean     remove .venv and everything built"
 
 $(VENV)/.installed: pyproject.toml constraints.txt

@@ -20,7 +20,10 @@ def plot(out: Path = Path("figures")) -> None:
     Args:
         out: folder for the pictures.
     """
-    from .plot import draw_all
+    try:
+        from .plot import draw_all
+    except ModuleNotFoundError as error:
+        raise SystemExit(f"proxact plot needs {error.name}: pip install 'proxact[experiments]'") from error
 
     print("Each picture shows a projection onto the cone C_alpha^(m), the activation of this library.")
     for path, caption in draw_all(out):

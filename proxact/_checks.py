@@ -54,10 +54,9 @@ def raise_if(condition: Tensor, error: type[Exception], message: str, *values: o
     While a graph is traced (also with fake tensors), inside ``vmap`` and on an accelerator, where reading would stall
     the stream, there is nothing to read, so nothing is raised.
     """
-    is_plain = type(condition) is Tensor and condition.device.type == "cpu" and not _is_batched(condition)
-    if torch.compiler.is_compiling() or not is_plain:
+    if torch.compiler.is_compiling() or type(condition) is not Tensor or condition.device.type != "cpu":
         return
-    if condition.any():
+    if not _is_batched(condition) and condition.any():
         raise error(message.format(*values))
 
 

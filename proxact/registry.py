@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 import re
 from collections.abc import Callable
 from typing import Any
 
 from torch import nn
 
-from .nn import MPU, WTA, CReLU, LeakyMPU, Maxout
+from .nn import MPU, WTA, CReLU, LeakyMPU, Maxout, Projection
+from .project import SETS
 
 _ELEMENTWISE: dict[str, type[nn.Module]] = {
     "identity": nn.Identity,
@@ -21,10 +23,13 @@ _ELEMENTWISE: dict[str, type[nn.Module]] = {
     "selu": nn.SELU,
     "gelu": nn.GELU,
     "silu": nn.SiLU,
+    "swish": nn.SiLU,
     "mish": nn.Mish,
     "softplus": nn.Softplus,
     "softsign": nn.Softsign,
     "softshrink": nn.Softshrink,
+    "tanhshrink": nn.Tanhshrink,
+    "logsigmoid": nn.LogSigmoid,
     "tanh": nn.Tanh,
     "sigmoid": nn.Sigmoid,
     "hardtanh": nn.Hardtanh,
@@ -33,7 +38,12 @@ _ELEMENTWISE: dict[str, type[nn.Module]] = {
     "prelu": nn.PReLU,
 }
 
-_ALONG_CHANNELS: dict[str, Callable[..., nn.Module]] = {"wta": WTA, "maxout": Maxout, "crelu": CReLU}
+_ALONG_CHANNELS: dict[str, Callable[..., nn.Module]] = {
+    "wta": WTA,
+    "maxout": Maxout,
+    "crelu": CReLU,
+    "softmax": lambda dim=-1, inplace=False: nn.Softmax(dim),
+}
 
 _MPU_NAME = re.compile(r"(leaky_)?mpu(\d*)")
 _LISTED_M = (2, 3, 4, 5, 6, 8)
@@ -41,8 +51,8 @@ _LISTED_M = (2, 3, 4, 5, 6, 8)
 
 def names() -> list[str]:
     """The known names. ``mpu<m>`` and ``leaky_mpu<m>`` work for every m; the usual ones are listed."""
-    units = [f"{leaky}mpu{m}" for leaky in ("", "leaky_") for m in _LISTED_M]
-    return sorted([*_ELEMENTWISE, *_ALONG_CHANNELS, *units])
+    units = [f"{leaky}mpu{m}" for leaky in ("", "leaky_") for m in ("", *_LISTED_M)]
+    return sorted([*_ELEMENTWISE, *_ALONG_CHANNELS, *SETS, *units])
 
 
 def get(name: str, **arguments: Any) -> nn.Module:
@@ -50,7 +60,8 @@ def get(name: str, **arguments: Any) -> nn.Module:
 
     Args:
         name: one of :func:`names`, in any case and with - or _; ``mpu`` is ``mpu2``.
-        arguments: passed to the module. ``dim`` is accepted, and without effect, for elementwise activations.
+        arguments: passed to the module. ``dim`` and ``inplace`` are accepted, and without effect, where the module has
+            no use for them. A set of :mod:`proxact.project` becomes a :class:`proxact.Projection` with its parameters.
 
     Example:
         >>> get("leaky_mpu3", dim=-1)
@@ -63,9 +74,12 @@ def get(name: str, **arguments: Any) -> nn.Module:
         return (LeakyMPU if match[1] else MPU)(int(match[2] or 2), **arguments)
     if key in _ALONG_CHANNELS:
         return _ALONG_CHANNELS[key](**arguments)
+    if key in SETS:
+        arguments.pop("inplace", None)
+        return Projection(key, **arguments)
     if key in _ELEMENTWISE:
         arguments.pop("dim", None)
-        if key == "prelu":
+        if "inplace" not in inspect.signature(_ELEMENTWISE[key]).parameters:
             arguments.pop("inplace", None)
         return _ELEMENTWISE[key](**arguments)
     near = difflib.get_close_matches(key, names(), n=4, cutoff=0.4) or names()

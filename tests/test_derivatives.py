@@ -93,8 +93,15 @@ def test_rule_at_kinks():
             assert jacobian.abs().max() == 0, case.name
     gradient = torch.func.grad(lambda x: project.box(x).sum())
     assert gradient(tensor(0.0, 1.0, 0.5)).tolist() == [0, 0, 1]
-    jacobian = torch.func.jacrev(project.l2_ball)(tensor(1.0, 0.0))
-    torch.testing.assert_close(jacobian, torch.diag(tensor(0.0, 1.0)))
+    eye, zero = torch.eye(2, dtype=F64), torch.zeros(2, dtype=F64)
+    for unit_set in (
+        project.l2_ball,
+        lambda x: project.halfspace(x, eye[0], 1.0),
+        lambda x: project.polyhedron(x, eye, 1.0),
+        lambda x: project.soc(x, eye, 0.0, zero, 1.0),
+    ):
+        jacobian = torch.func.jacrev(unit_set)(tensor(1.0, 0.0))
+        torch.testing.assert_close(jacobian, torch.diag(tensor(0.0, 1.0)))
     jacobian = torch.func.jacrev(lambda x: project.cone(x, 0.0))(tensor(1.0, 1.0))
     torch.testing.assert_close(jacobian, torch.full((2, 2), 0.5, dtype=F64))
     jacobian = torch.func.jacrev(lambda x: project.cone(x, math.pi / 4))(tensor(1.0, 0.0))

@@ -107,6 +107,45 @@ def test_weight_decay_pulls_towards_relu():
         assert unit.alpha.item() == pytest.approx(math.pi / 4, abs=1e-3)
 
 
+def test_gradients_without_the_hook_bring_theta_back():
+    """A loop that never accumulates into .grad: theta is beyond its limit, its gradient is not lost."""
+    unit = MPU()
+    with torch.no_grad():
+        unit.theta.fill_(2.0)
+    for _ in range(60):
+        gradient = torch.autograd.grad(unit.alpha.sum(), unit.theta)[0]
+        with torch.no_grad():
+            unit.theta -= 0.05 * gradient
+    assert unit.alpha.item() < 0.2
+
+
+def test_the_hook_does_not_disturb_other_graphs():
+    """Several backward passes over graphs made before the first of them."""
+    unit, x = MPU(3), torch.randn(4, 6)
+    y = unit(x)
+    y.sum().backward(retain_graph=True)
+    y.pow(2).sum().backward()
+    a, b = unit(x), unit(-x)
+    a.sum().backward()
+    b.sum().backward()
+
+
+def test_frozen_units_copy_and_thaw():
+    unit = MPU().requires_grad_(False)
+    for other in (copy.deepcopy(unit), pickle.loads(pickle.dumps(unit)), unit.double()):
+        assert not other.theta.requires_grad
+        other.requires_grad_(True)
+        with torch.no_grad():
+            other.theta.fill_(1e6)
+        other.alpha.sum().backward()
+        assert other.theta.item() < math.pi / 4
+
+
+def test_empty_batches():
+    for unit in (MPU(), MPU(dim="flat"), MPU(3, dim=-1)):
+        assert unit(torch.zeros(0, 6, 2, 2)).shape == (0, 6, 2, 2)
+
+
 def test_the_hook_survives_copies_and_loading():
     unit = MPU(alpha=0.5)
     buffer = io.BytesIO()

@@ -66,10 +66,11 @@ class TestProjections(TestCase):
             z.sum().backward()
             self.assertEqual(sample.input.grad, strided.grad)
 
-    @ops(DATABASE, allowed_dtypes=(torch.float64,))
+    # The sets that are solved call an operator of their own, which this check does not look into.
+    @ops(
+        [op for op in DATABASE if op.name not in ("polyhedron", "soc", "exponential")], allowed_dtypes=(torch.float64,)
+    )
     def test_composite_compliance(self, device, dtype, op):
-        if op.name in ("polyhedron", "soc", "exponential"):
-            return  # these call an operator of their own, which the check does not look into
         for sample in op.sample_inputs(device, dtype, requires_grad=True):
             args, kwargs = (sample.input,), sample.kwargs
             composite_compliance.check_forward_ad_formula(op.get_op(), args, kwargs, None, self.assertEqual)

@@ -1,6 +1,7 @@
 """torch.func, torch.compile, torch.export, autocast."""
 
 import math
+import shutil
 
 import pytest
 import torch
@@ -42,6 +43,9 @@ def test_vmap_over_parameters():
     torch.testing.assert_close(mapped, torch.stack([project.polyhedron(x, h, 1.0) for h in H]))
 
 
+NEEDS_COMPILER = pytest.mark.skipif(
+    not any(map(shutil.which, ("c++", "g++", "clang++"))), reason="torch.compile to machine code needs a C++ compiler"
+)
 QUICK = [c for c in SMOOTH_CASES if "@1.3" not in c.name]
 
 
@@ -55,6 +59,7 @@ def test_compile(case, dynamic):
 @pytest.mark.parametrize(
     "case", [pytest.param(c, marks=() if "cone" in c.name else pytest.mark.slow) for c in QUICK], ids=ids
 )
+@NEEDS_COMPILER
 def test_compile_to_machine_code(case):
     check_compiled(case, dynamic=False, backend="inductor")
 
@@ -79,6 +84,7 @@ def check_compiled(case, dynamic, backend):
         pytest.param({"m": 2, "grouping": "split", "remainder": "relu"}, marks=pytest.mark.slow),
     ],
 )
+@NEEDS_COMPILER
 def test_compile_module_with_dynamic_shapes(options):
     unit = MPU(dim=1, **options)
     compiled = torch.compile(unit, fullgraph=True, dynamic=True)
@@ -115,6 +121,14 @@ def test_autocast():
     assert y.dtype == torch.bfloat16
     y.float().sum().backward()
     assert all(p.grad.dtype == torch.float32 and p.grad.isfinite().all() for p in model.parameters())
+
+
+@pytest.mark.parametrize("case", CASES, ids=ids)
+def test_autocast_does_not_touch_projections(case):
+    x = points(case, 80)[:10].float()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        y = case(x)
+    torch.testing.assert_close(y, case(x))
 
 
 def test_ensembles_with_functional_call():

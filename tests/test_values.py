@@ -36,10 +36,12 @@ def test_float64(case):
 def test_cone_float64(m):
     """2,000 points with an angle each, from the whole interval and both ends."""
     generator = torch.Generator().manual_seed(m)
-    x = torch.cat([points(make_cone_case(m, alpha), 500, seed=m) for alpha in (0.0, 0.4, math.pi / 4, math.pi / 2)])
-    alpha = torch.rand(len(x), generator=generator, dtype=F64) * math.pi / 2
-    for i, value in enumerate((0.0, math.pi / 2, math.pi / 4, 1e-8, math.pi / 2 - 1e-8)):
-        alpha[i::11] = value
+    fixed = (0.0, 1e-8, 0.4, math.pi / 4, 1.2, math.pi / 2 - 1e-8, math.pi / 2)
+    x = torch.cat([points(make_cone_case(m, alpha), 200, seed=m) for alpha in fixed])
+    alpha = torch.tensor(fixed, dtype=F64).repeat_interleave(len(x) // len(fixed))
+    spread = torch.rand(700, generator=generator, dtype=F64) * math.pi / 2
+    x, alpha = torch.cat([x, torch.randn(700, m, generator=generator, dtype=F64)]), torch.cat([alpha, spread])
+    assert len(x) >= 2000
     y = project.cone(x.flatten(), alpha, m).reshape(x.shape)
     worst = 0.0
     for given, angle, got in zip(x, alpha.tolist(), y, strict=True):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 from torch import Tensor, nn
 
-from .._checks import check_dim
+from .._checks import check_dim, check_float_tensor
 
 Dim = int | Literal["flat"] | None
 
@@ -40,12 +41,13 @@ class ChannelModule(nn.Module):
         self.dim = dim
 
     def forward(self, x: Tensor) -> Tensor:
+        check_float_tensor("x", x)
         if self.dim != "flat":
             return self.along(x, channel_dim(self.dim, x.ndim))
         if x.ndim < 2:
             raise ValueError(f"dim='flat' needs a batch axis and at least one more, got an input with {x.ndim} axes")
         flat = self.along(x.flatten(1), 1)
-        return flat.reshape(x.shape) if flat.shape[1] == x[0].numel() else flat
+        return flat.reshape(x.shape) if flat.shape[1] == math.prod(x.shape[1:]) else flat
 
     def along(self, x: Tensor, dim: int) -> Tensor:
         """The function itself, along axis ``dim`` >= 0."""

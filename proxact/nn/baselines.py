@@ -29,7 +29,7 @@ class WTA(ChannelModule):
         self.ratio = ratio
 
     def along(self, x: Tensor, dim: int) -> Tensor:
-        winners = max(1, int(self.ratio * x.shape[dim]))
+        winners = max(1, int(self.ratio * x.shape[dim] + 1e-9))  # 0.58 * 100 is 57.99... in binary
         if x.shape[dim] == 0:
             return x.clone()
         values, index = x.topk(winners, dim)

@@ -87,7 +87,7 @@ class MPU(ChannelModule):
     def alpha(self) -> Tensor:
         """The half-apex angle in radians, shape (num_parameters,), at least float32, with gradient."""
         theta = self.theta.to(torch.promote_types(self.theta.dtype, torch.float32))
-        return (theta.clamp(-_LIMIT, _LIMIT) if self.learnable else theta) + math.pi / 4
+        return (_straight_through(theta) if self.learnable else theta) + math.pi / 4
 
     def along(self, x: Tensor, dim: int) -> Tensor:
         groups = count_groups(x.shape[dim], self.m, self.remainder)
@@ -112,7 +112,10 @@ class MPU(ChannelModule):
         """Hang the projection of theta on its gradient; copies, loaded and moved parameters have lost it."""
         hooks = self.theta._post_accumulate_grad_hooks
         if self.learnable and not (hooks and _project_theta in hooks.values()):
+            is_trained = self.theta.requires_grad
+            self.theta.requires_grad_(True)  # a frozen theta takes no hook, but keeps one
             self.theta.register_post_accumulate_grad_hook(_project_theta)
+            self.theta.requires_grad_(is_trained)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -136,8 +139,13 @@ class LeakyMPU(MPU):
 
 
 def _project_theta(theta: Tensor) -> None:
-    with torch.no_grad():
-        theta.clamp_(-_LIMIT, _LIMIT)
+    theta.data.clamp_(-_LIMIT, _LIMIT)  # .data: graphs that saved theta stay valid, its value within the limits is kept
+
+
+def _straight_through(theta: Tensor) -> Tensor:
+    """theta clamped to its limits, with derivative 1 also beyond them, so that gradients can always bring it back."""
+    beyond = (theta - theta.detach()).nan_to_num()
+    return torch.where(theta.abs() > _LIMIT, theta.detach().clamp(-_LIMIT, _LIMIT) + beyond, theta)
 
 
 def _check_initial_alpha(alpha: object, learnable: bool) -> None:

@@ -26,13 +26,14 @@ class Projection(nn.Module):
         tensor([1.2000, 1.6000], grad_fn=...)
     """
 
-    def __init__(self, set: str | Callable[..., Tensor], *, learnable: Sequence[str] = (), **params: Any) -> None:
+    def __init__(self, set: str | Callable[..., Tensor], *, learnable: str | Sequence[str] = (), **params: Any) -> None:
         super().__init__()
         if isinstance(set, str):
             check_choice("set", set, sorted(SETS))
             set = SETS[set]
         self.function = set
-        allowed = [name for name in inspect.signature(set).parameters if name != "x"] + ["dim"]
+        allowed = [name for name in inspect.signature(set).parameters if name != "x"]
+        learnable = [learnable] if isinstance(learnable, str) else learnable
         for name in params:
             check_choice(f"a parameter of {set.__name__}", name, allowed)
         for name in learnable:
@@ -41,7 +42,7 @@ class Projection(nn.Module):
         self.names = tuple(params)
         for name, value in params.items():
             if name in learnable:
-                self.register_parameter(name, nn.Parameter(torch.as_tensor(value, dtype=_float_dtype(value))))
+                self.register_parameter(name, nn.Parameter(torch.as_tensor(value, dtype=_float_dtype(value)).clone()))
             elif isinstance(value, Tensor):
                 self.register_buffer(name, value)
             else:

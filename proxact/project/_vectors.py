@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -28,53 +29,79 @@ def projection(body: Function) -> Function:
     def wrapper(x: Tensor, *args: Any, dim: int = -1, **kwargs: Any) -> Tensor:
         check_float_tensor("x", x)
         axis = check_dim(dim, x.ndim)
-        y = body(x.movedim(axis, -1).to(compute_dtype(x.dtype)), *args, **kwargs)
+        with without_autocast(x):
+            y = body(x.movedim(axis, -1).to(compute_dtype(x.dtype)), *args, **kwargs)
         return y.movedim(-1, axis).to(x.dtype)
 
     return wrapper  # type: ignore[return-value]
 
 
-def as_parameter(name: str, value: object, like: Tensor, *, ndim: int = 0) -> Tensor:
-    """``value`` as a tensor of ``like``'s dtype and device with at least ``ndim`` axes of its own.
+def without_autocast(x: Tensor) -> contextlib.AbstractContextManager[Any]:
+    """Matrix products of a projection are never rounded to the dtype of autocast."""
+    if torch.is_autocast_enabled(x.device.type):
+        return torch.autocast(x.device.type, enabled=False)
+    return contextlib.nullcontext()
 
-    Axes in front of those are batch axes; they broadcast against the batch axes of x.
-    """
+
+def as_scalar(name: str, value: object, like: Tensor) -> Tensor:
+    """A number, or one for each vector of ``like``."""
+    return _as_parameter(name, value, like, own_axes=0)
+
+
+def as_radius(value: object, like: Tensor) -> Tensor:
+    """A radius for each vector of ``like``, with a trailing axis of one."""
+    radius = as_scalar("radius", value, like)
+    raise_if(radius < 0, EmptySetError, "the set is empty: radius must be >= 0, got {}", value)
+    return radius.unsqueeze(-1)
+
+
+def as_vector(name: str, value: object, like: Tensor, length: int | None = None) -> Tensor:
+    """A vector of ``length`` entries (those of ``like`` unless given); a number stands for equal entries."""
+    length = like.shape[-1] if length is None else length
+    vector = _as_parameter(name, value, like, own_axes=1)
+    if vector.ndim == 0:
+        return vector.expand(length)
+    if vector.shape[-1] != length:
+        raise ValueError(f"{name} must have length {length} on its last axis, got shape {tuple(vector.shape)}")
+    return vector
+
+
+def as_matrix(name: str, value: object, like: Tensor) -> Tensor:
+    """A matrix that multiplies the vectors of ``like``."""
+    matrix = _as_parameter(name, value, like, own_axes=2)
+    if matrix.ndim < 2 or matrix.shape[-1] != like.shape[-1]:
+        raise ValueError(f"{name} must have shape (..., k, {like.shape[-1]}), got {tuple(matrix.shape)}")
+    return matrix
+
+
+def _as_parameter(name: str, value: object, like: Tensor, own_axes: int) -> Tensor:
+    """``value`` in the dtype and on the device of ``like``; axes before its own must broadcast to the batch axes."""
     if isinstance(value, bool) or not isinstance(value, (int, float, Tensor)):
         raise TypeError(f"{name} must be a number or a floating-point tensor, got {value!r}")
     if isinstance(value, Tensor):
         check_float_tensor(name, value)
     tensor = torch.as_tensor(value, dtype=like.dtype, device=like.device)
-    if tensor.ndim < ndim:
-        raise ValueError(f"{name} must have at least {ndim} axes, got shape {tuple(tensor.shape)}")
+    given, batch = tensor.shape[: max(0, tensor.ndim - own_axes)], like.shape[:-1]
+    if len(given) > len(batch) or any(a not in (1, b) for a, b in zip(given[::-1], batch[::-1], strict=False)):
+        raise ValueError(f"{name} must have batch axes that fit those of x, {tuple(batch)}, got {tuple(given)}")
     raise_if(torch.isnan(tensor), ValueError, "{} must not be nan", name)
     return tensor
 
 
-def as_radius(value: object, like: Tensor) -> Tensor:
-    """A radius for each vector of ``like``, with a trailing axis of one."""
-    radius = as_parameter("radius", value, like)
-    raise_if(radius < 0, EmptySetError, "the set is empty: radius must be >= 0, got {}", value)
-    return radius.unsqueeze(-1)
-
-
-def as_vector(name: str, value: object, like: Tensor) -> Tensor:
-    """A vector of the length of ``like``'s last axis (batch axes in front allowed)."""
-    vector = as_parameter(name, value, like, ndim=1)
-    if vector.shape[-1] != like.shape[-1]:
-        raise ValueError(f"{name} must have length {like.shape[-1]} on its last axis, got shape {tuple(vector.shape)}")
-    return vector
-
-
 def largest(x: Tensor, dim: int = -1) -> Tensor:
-    """The largest finite absolute entry along ``dim``, 1 where there is none. Carries no gradient.
+    """About the largest finite absolute entry along ``dim``, 1 where there is none. Carries no gradient.
 
     It scales homogeneous formulas: for fixed s, ``s P(x / s) = P(x)`` holds identically, so every derivative is right.
     """
     if x.shape[dim] == 0:
         return torch.ones_like(x.sum(dim, keepdim=True))
     magnitude = x.detach().abs()
-    magnitude = torch.where(magnitude < torch.inf, magnitude, 0).amax(dim, keepdim=True)
-    return torch.where(magnitude > 0, magnitude, 1)
+    is_finite = magnitude < torch.inf
+    scale = torch.where(is_finite, magnitude, 0).amax(dim, keepdim=True)
+    # Kept from the ends of the dtype, where a gradient times the scale would leave it; squares need no more than this.
+    most = torch.finfo(x.dtype).max ** 0.65
+    scale = torch.where(is_finite.all(dim, keepdim=True), scale.clamp(1 / most, most), scale)
+    return torch.where(scale > 0, scale, 1)
 
 
 def safe_norm(x: Tensor, dim: int = -1) -> tuple[Tensor, Tensor]:

@@ -6,28 +6,27 @@ import torch
 from torch import Tensor
 
 from .._checks import EmptySetError, raise_if
-from ._vectors import as_parameter, as_vector, projection
+from ._vectors import as_matrix, as_vector, projection
 
 
 @projection
-def affine(x: Tensor, A: Tensor, b: float | Tensor = 0.0) -> Tensor:
+def affine(x: Tensor, A: Tensor, b: float | Tensor = 0.0, *, dim: int = -1) -> Tensor:
     r"""Project onto :math:`\{y : A y = b\}`. Rows of A may depend on each other as long as b agrees with them.
 
     Args:
         x: floating-point tensor with vectors of length n.
         A: (k, n), batch axes in front allowed.
         b: a number or (k,), batch axes in front allowed.
+        dim: the axis of x that holds the vectors.
 
     Example:
         >>> affine(torch.tensor([3.0, 0.0]), torch.tensor([[1.0, 1.0]]), torch.tensor([1.0]))
         tensor([ 2.0000, -1.0000])
     """
-    matrix = as_parameter("A", A, x, ndim=2)
-    as_vector("A", matrix, x)
-    target = as_parameter("b", b, x)
-    target = target.expand(matrix.shape[:-1]) if target.ndim == 0 else target
-    if target.shape[-1] != matrix.shape[-2]:
-        raise ValueError(f"b must have length {matrix.shape[-2]}, the number of rows of A, got {tuple(target.shape)}")
+    matrix = as_matrix("A", A, x)
+    target = as_vector("b", b, x, length=matrix.shape[-2])
+    if matrix.shape[-2] == 0:
+        return x
     inverse = torch.linalg.pinv(matrix)
     missed = (matrix @ (inverse @ target.unsqueeze(-1))).squeeze(-1) - target
     tolerance = 1e3 * torch.finfo(x.dtype).eps * max(matrix.shape[-2:])

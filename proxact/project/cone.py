@@ -76,7 +76,7 @@ def project_groups(
     def onto_cone(groups: Tensor, axis: int) -> Tensor:
         trailing = groups.ndim - axis + (1 if grouping == "adjacent" else -1)
         if m == 2:
-            return _onto_wedge(groups, *_wedge_edge(alpha, dtype, trailing), axis)
+            return _onto_wedge(groups, *_wedge_edge(alpha, dtype, trailing), _has_interior(alpha, trailing), axis)
         return _onto_round_cone(groups, *_cos_sin(alpha, dtype, trailing), axis)
 
     y = apply_grouped(onto_cone, work, m, dim, remainder, grouping)
@@ -92,7 +92,9 @@ def _memory_format(x: Tensor) -> torch.memory_format:
     return torch.contiguous_format
 
 
-def _onto_wedge(x: Tensor, wide: Tensor | float, narrow: Tensor | float, axis: int) -> Tensor:
+def _onto_wedge(
+    x: Tensor, wide: Tensor | float, narrow: Tensor | float, has_interior: Tensor | bool, axis: int
+) -> Tensor:
     """m = 2, with no square root: the cone's edge nearest to x is (wide, narrow) on the (larger, smaller) entry."""
     infinite = x.isinf().any(axis, keepdim=True)
     scale = torch.where(infinite, largest(x, axis), 1)
@@ -106,7 +108,7 @@ def _onto_wedge(x: Tensor, wide: Tensor | float, narrow: Tensor | float, axis: i
         wide * narrow * high + narrow * narrow * low,
     )
     y = torch.where(wide * high + narrow * low <= 0, 0, on_edge)
-    inside = wide * low > narrow * high
+    inside = (wide * low > narrow * high) & has_interior
     return torch.where(inside, x, unbounded(y, scale, infinite))
 
 
@@ -138,6 +140,11 @@ def _wedge_edge(alpha: float | Tensor, dtype: torch.dtype, trailing: int) -> tup
         return math.cos(math.pi / 4 - alpha), math.sin(math.pi / 4 - alpha)
     quarter = torch.full((), math.pi / 4, dtype=alpha.dtype, device=alpha.device)
     return _cos_sin(quarter - alpha, dtype, trailing)
+
+
+def _has_interior(alpha: float | Tensor, trailing: int) -> Tensor | bool:
+    """A ray has none; rounding of its edge would find one."""
+    return _per_group(alpha > 0, trailing) if isinstance(alpha, Tensor) else alpha > 0
 
 
 def _per_group(alpha: Tensor, trailing: int) -> Tensor:

@@ -12,7 +12,7 @@ _RATIO_MAX = 700.0  # exp(-700) is about the smallest number float64 holds
 
 
 @projection
-def exponential(x: Tensor) -> Tensor:
+def exponential(x: Tensor, *, dim: int = -1) -> Tensor:
     r"""Project onto the closure of :math:`\{(a, b, c) : b > 0,\ b\,e^{a/b} \le c\}` (the order of cvxpy and SCS).
 
     On the curved boundary the solution is a point on the ray :math:`(\rho, 1, e^\rho)` plus one on its normal
@@ -21,6 +21,7 @@ def exponential(x: Tensor) -> Tensor:
 
     Args:
         x: floating-point tensor with 3 entries along ``dim``.
+        dim: the axis of x that holds the vectors.
 
     Example:
         >>> exponential(torch.tensor([-1.0, 0.0, -1.0]))

@@ -9,12 +9,13 @@ from ._vectors import as_radius, projection
 
 
 @projection
-def linf_ball(x: Tensor, radius: float | Tensor = 1.0) -> Tensor:
+def linf_ball(x: Tensor, radius: float | Tensor = 1.0, *, dim: int = -1) -> Tensor:
     r"""Project onto :math:`\{y : \max_i |y_i| \le radius\}`: hardtanh.
 
     Args:
         x: floating-point tensor.
         radius: >= 0; a number, or a tensor that broadcasts against x with ``dim`` removed.
+        dim: the axis of x that holds the vectors.
 
     Example:
         >>> linf_ball(torch.tensor([-3.0, 0.5, 3.0]), 1.0)

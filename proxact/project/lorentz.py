@@ -9,11 +9,12 @@ from ._vectors import bounded, largest, projection, safe_norm, unbounded
 
 
 @projection
-def lorentz(x: Tensor) -> Tensor:
+def lorentz(x: Tensor, *, dim: int = -1) -> Tensor:
     r"""Project onto :math:`\{(t, h) : \|h\|_2 \le t\}`, where t is the first entry along ``dim``.
 
     Args:
         x: floating-point tensor; at least one entry along ``dim``.
+        dim: the axis of x that holds the vectors.
 
     Example:
         >>> lorentz(torch.tensor([0.0, 3.0, 4.0]))

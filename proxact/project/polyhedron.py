@@ -7,17 +7,18 @@ from torch import Tensor
 
 from .._checks import EmptySetError, raise_if
 from ._preimage import onto_preimage
-from ._vectors import as_parameter, as_vector, projection
+from ._vectors import as_matrix, as_vector, largest, projection
 
 
 @projection
-def polyhedron(x: Tensor, H: Tensor, r: float | Tensor) -> Tensor:
+def polyhedron(x: Tensor, H: Tensor, r: float | Tensor, *, dim: int = -1) -> Tensor:
     r"""Project onto :math:`\{y : H y \le r\}`, solved in float64 to 1e-9 with implicit differentiation in x, H and r.
 
     Args:
         x: floating-point tensor with vectors of length n.
         H: (k, n), batch axes in front allowed.
         r: a number or (k,), batch axes in front allowed.
+        dim: the axis of x that holds the vectors.
 
     Raises:
         EmptySetError: no y satisfies the inequalities.
@@ -26,14 +27,19 @@ def polyhedron(x: Tensor, H: Tensor, r: float | Tensor) -> Tensor:
         >>> polyhedron(torch.tensor([2.0, 2.0]), torch.tensor([[1.0, 1.0]]), torch.tensor([2.0]))
         tensor([1., 1.])
     """
-    matrix = as_parameter("H", H, x, ndim=2)
-    as_vector("H", matrix, x)
-    limit = as_parameter("r", r, x)
-    limit = limit.expand(matrix.shape[:-1]) if limit.ndim == 0 else limit
-    if limit.shape[-1] != matrix.shape[-2]:
-        raise ValueError(f"r must have length {matrix.shape[-2]}, the number of rows of H, got {tuple(limit.shape)}")
-    matrix, limit = matrix.double(), limit.double()
-    length = torch.linalg.vector_norm(matrix.detach(), dim=-1)
-    raise_if((length == 0) & (limit < 0), EmptySetError, "the set is empty: a zero row of H has a negative r")
-    length = torch.where(length == 0, 1, length)
-    return onto_preimage(x, -matrix / length.unsqueeze(-1), limit / length, "orthant")
+    matrix = as_matrix("H", H, x).double()
+    limit = as_vector("r", r, x, length=matrix.shape[-2]).double()
+    if matrix.shape[-2] == 0:
+        return x
+    size = largest(matrix)
+    length = size * torch.linalg.vector_norm(matrix.detach() / size, dim=-1, keepdim=True)
+    is_zero = length == 0
+    raise_if(
+        (is_zero.squeeze(-1) & (limit < 0)) | (limit == -torch.inf),
+        EmptySetError,
+        "the set is empty: r is negative where the row of H is zero, or -inf",
+    )
+    length = torch.where(is_zero, 1, length)
+    is_void = limit == torch.inf
+    unit = torch.where(is_void.unsqueeze(-1), 0, matrix / length)
+    return onto_preimage(x, -unit, torch.where(is_void, 1, limit / length.squeeze(-1)), "orthant")

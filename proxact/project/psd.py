@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from .._checks import check_float_tensor
-from ._vectors import compute_dtype, largest
+from ._vectors import compute_dtype, largest, without_autocast
 
 
 def psd(x: Tensor) -> Tensor:
@@ -26,8 +26,12 @@ def psd(x: Tensor) -> Tensor:
     check_float_tensor("x", x)
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise ValueError(f"x must have shape (..., n, n), got {tuple(x.shape)}")
-    work = x.to(compute_dtype(x.dtype))
-    symmetric = work / 2 + work.mT / 2
+    with without_autocast(x):
+        return _onto_psd(x.to(compute_dtype(x.dtype))).to(x.dtype)
+
+
+def _onto_psd(x: Tensor) -> Tensor:
+    symmetric = x / 2 + x.mT / 2
     scale = largest(symmetric.flatten(-2)).unsqueeze(-1)
     unit = symmetric / scale
     fixed = unit.detach()
@@ -42,8 +46,8 @@ def psd(x: Tensor) -> Tensor:
     is_kernel = total == 0
     divisor = torch.where(is_kernel, 1, total)
     BE = torch.where(is_kernel, -1, (row + column) / divisor) * E
-    curvature = torch.where(is_kernel, 0, (E @ E - BE @ BE) / divisor)
+    is_flat = total < torch.finfo(x.dtype).eps ** 2  # a curvature of 1/total has no meaning there
+    curvature = torch.where(is_flat, 0, (E @ E - BE @ BE) / torch.where(is_flat, 1, divisor))
     y = torch.diag_embed(torch.relu(values)) + (E + BE + curvature) / 2
     y = vectors @ y @ vectors.mT
-    y = torch.where(finite, (y / 2 + y.mT / 2) * scale, torch.nan)
-    return y.to(x.dtype)
+    return torch.where(finite, (y / 2 + y.mT / 2) * scale, torch.nan)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from .._checks import EmptySetError
 from ._vectors import as_radius, projection
 
 
 @projection
-def simplex(x: Tensor, radius: float | Tensor = 1.0) -> Tensor:
+def simplex(x: Tensor, radius: float | Tensor = 1.0, *, dim: int = -1) -> Tensor:
     r"""Project onto :math:`\{y \ge 0 : \sum_i y_i = radius\}`: sparsemax for radius 1.
 
     Exact: a sort finds the entries that stay positive, then one level is subtracted from all of them.
@@ -17,11 +18,14 @@ def simplex(x: Tensor, radius: float | Tensor = 1.0) -> Tensor:
     Args:
         x: floating-point tensor.
         radius: >= 0; a number, or a tensor that broadcasts against x with ``dim`` removed.
+        dim: the axis of x that holds the vectors.
 
     Example:
         >>> simplex(torch.tensor([1.0, 0.6, -1.0]))
         tensor([0.7000, 0.3000, 0.0000])
     """
+    if x.shape[-1] == 0:
+        raise EmptySetError("the set is empty: simplex needs at least 1 entry along dim, got 0")
     return onto_simplex(x, as_radius(radius, x))
 
 
