@@ -15,7 +15,9 @@ help:
 	@echo "make test-all  the slow tests"
 	@echo "make clean     remove .venv and everything built"
 
-$(VENV)/.installed: pyproject.toml constraints.txt
+KERNEL := setup.py $(wildcard proxact/kernels/*.c proxact/kernels/*.h)
+
+$(VENV)/.installed: pyproject.toml constraints.txt $(KERNEL)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'

@@ -30,8 +30,23 @@ def plot(out: Path = Path("figures")) -> None:
         print(f"  {path}  {caption}")
 
 
+def bench(out: Path = Path("bench-output"), quick: bool = False, rounds: int = 25, compiled: bool = False) -> None:
+    """Time activations and training steps as ratios to ReLU.
+
+    Args:
+        out: folder for bench.json and bench.png.
+        quick: fewer cases.
+        rounds: interleaved rounds for each case.
+        compiled: also the plain function under torch.compile (minutes of compilation).
+    """
+    from .bench.run import run
+
+    run(out, quick, rounds, compiled)
+
+
 def main() -> None:
-    tyro.extras.subcommand_cli_from_dict({"info": info, "plot": plot}, prog="proxact", description=__doc__)
+    commands = {"info": info, "plot": plot, "bench": bench}
+    tyro.extras.subcommand_cli_from_dict(commands, prog="proxact", description=__doc__)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ def check_float_tensor(name: str, value: object) -> None:
         raise TypeError(f"{name} must be a floating-point tensor, got dtype {value.dtype}")
 
 
-def check_choice(name: str, value: object, allowed: Sequence[str]) -> None:
+def check_choice(name: str, value: object, allowed: Sequence[str | None]) -> None:
     if value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
 

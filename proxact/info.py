@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from . import __version__
+from .kernels.cone import describe
 
 
 def facts() -> dict[str, str]:
@@ -20,7 +21,7 @@ def facts() -> dict[str, str]:
         "cuda": torch.version.cuda or "not in this torch build",
         "machine": f"{platform.machine()}, {platform.system()}",
         "threads": str(torch.get_num_threads()),
-        "backend": "torch (plain tensor operations)",
+        "backend": describe(),
     }
 
 

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from .._checks import check_choice, check_fraction, check_positive_int
 from ..project._groups import GROUPINGS, REMAINDERS, count_groups
-from ..project.cone import project_groups
+from ..project.cone import angle_from_offset, cone_at_offset
 from ._dims import ChannelModule, Dim
 
 _LIMIT = 25 / 32
@@ -86,8 +86,11 @@ class MPU(ChannelModule):
     @property
     def alpha(self) -> Tensor:
         """The half-apex angle in radians, shape (num_parameters,), at least float32, with gradient."""
-        theta = self.theta.to(torch.promote_types(self.theta.dtype, torch.float32))
-        return (_straight_through(theta) if self.learnable else theta) + math.pi / 4
+        return angle_from_offset(self.theta, self._limit)
+
+    @property
+    def _limit(self) -> float:
+        return _LIMIT if self.learnable else math.inf
 
     def along(self, x: Tensor, dim: int) -> Tensor:
         groups = count_groups(x.shape[dim], self.m, self.remainder)
@@ -96,7 +99,7 @@ class MPU(ChannelModule):
                 f"num_parameters must be 1 or the number of groups ({groups} for {x.shape[dim]} channels, m={self.m}); "
                 f"got {self.theta.numel()}"
             )
-        return project_groups(x, self.alpha, self.m, dim, self.remainder, self.grouping, self.leak)
+        return cone_at_offset(x, self.theta, self._limit, self.m, dim, self.remainder, self.grouping, self.leak)
 
     def extra_repr(self) -> str:
         parts = [f"{self.m}"]
@@ -140,12 +143,6 @@ class LeakyMPU(MPU):
 
 def _project_theta(theta: Tensor) -> None:
     theta.data.clamp_(-_LIMIT, _LIMIT)  # .data: graphs that saved theta stay valid, its value within the limits is kept
-
-
-def _straight_through(theta: Tensor) -> Tensor:
-    """theta clamped to its limits, with derivative 1 also beyond them, so that gradients can always bring it back."""
-    beyond = (theta - theta.detach()).nan_to_num()
-    return torch.where(theta.abs() > _LIMIT, theta.detach().clamp(-_LIMIT, _LIMIT) + beyond, theta)
 
 
 def _check_initial_alpha(alpha: object, learnable: bool) -> None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 import torch
 from torch import Tensor
 
 from .._checks import check_choice, check_dim, check_float_tensor, check_fraction, check_positive_int, raise_if
+from ..kernels import cone as kernel
 from ._groups import GROUPINGS, REMAINDERS, apply_grouped, count_groups
 from ._vectors import bounded, compute_dtype, largest, safe_norm, unbounded
 
 _HALF_PI = math.pi / 2
+IMPLEMENTATIONS = (None, "torch", "c")
 _ROUNDING = 1e-7  # pi/2 rounded to float32 lies 4.4e-8 above pi/2
 
 
@@ -24,6 +27,7 @@ def cone(
     grouping: str = "adjacent",
     *,
     leak: float = 0.0,
+    impl: str | None = None,
 ) -> Tensor:
     r"""Project groups of m entries onto the cone of half-apex angle alpha.
 
@@ -48,6 +52,8 @@ def cone(
             or raise (``"error"``).
         grouping: m neighbours form a group (``"adjacent"``), or entry i of each of m equal slices (``"split"``).
         leak: return ``(1 - leak) * projection + leak * x``, the paper's leaky unit.
+        impl: ``"c"`` the compiled CPU kernel, ``"torch"`` plain tensor operations, ``None`` the fastest that applies.
+            A kernel asked for by name raises where it is missing or does not apply.
 
     Shape:
         the shape and dtype of x; channels_last stays channels_last.
@@ -62,8 +68,35 @@ def cone(
     check_choice("remainder", remainder, REMAINDERS)
     check_choice("grouping", grouping, GROUPINGS)
     check_fraction("leak", leak)
+    check_choice("impl", impl, IMPLEMENTATIONS)
     _check_alpha(alpha, count_groups(x.shape[dim], m, remainder))
+    if impl == "c":
+        kernel.check_applies_to(x, alpha)
+    if impl != "torch" and kernel.applies_to(x, alpha):
+        theta = alpha - _quarter(alpha) if isinstance(alpha, Tensor) else _fixed_offset(alpha)
+        return kernel.cone(x, theta, math.inf, m, dim, remainder, grouping, leak)
     return project_groups(x, alpha, m, dim, remainder, grouping, leak)
+
+
+def cone_at_offset(
+    x: Tensor, theta: Tensor, limit: float, m: int, dim: int, remainder: str, grouping: str, leak: float
+) -> Tensor:
+    """:func:`cone` for alpha = pi/4 + theta, theta kept within +-limit, with arguments already checked."""
+    if kernel.applies_to(x, theta):
+        return kernel.cone(x, theta, limit, m, dim, remainder, grouping, leak)
+    return project_groups(x, angle_from_offset(theta, limit), m, dim, remainder, grouping, leak)
+
+
+def angle_from_offset(theta: Tensor, limit: float) -> Tensor:
+    """alpha = pi/4 + theta, at least in float32, for theta clamped to +-limit.
+
+    The derivative is 1 also beyond the limit, so that gradients can always bring theta back.
+    """
+    theta = theta.to(torch.promote_types(theta.dtype, torch.float32))
+    if limit == math.inf:
+        return theta + math.pi / 4
+    beyond = (theta - theta.detach()).nan_to_num()
+    return torch.where(theta.abs() > limit, theta.detach().clamp(-limit, limit) + beyond, theta) + math.pi / 4
 
 
 def project_groups(
@@ -138,8 +171,17 @@ def _wedge_edge(alpha: float | Tensor, dtype: torch.dtype, trailing: int) -> tup
     """The edge (cos, sin) of pi/4 - alpha. Taken from that difference it is exactly (1, 0) at pi/4: ReLU."""
     if not isinstance(alpha, Tensor):
         return math.cos(math.pi / 4 - alpha), math.sin(math.pi / 4 - alpha)
-    quarter = torch.full((), math.pi / 4, dtype=alpha.dtype, device=alpha.device)
-    return _cos_sin(quarter - alpha, dtype, trailing)
+    return _cos_sin(_quarter(alpha) - alpha, dtype, trailing)
+
+
+def _quarter(alpha: Tensor) -> Tensor:
+    return torch.full((), math.pi / 4, dtype=alpha.dtype, device=alpha.device)
+
+
+@functools.lru_cache(maxsize=256)
+def _fixed_offset(alpha: float) -> Tensor:
+    """Only called where no mode or transform is active, so that what is kept is an ordinary tensor."""
+    return torch.tensor([alpha - math.pi / 4], dtype=torch.float64)
 
 
 def _has_interior(alpha: float | Tensor, trailing: int) -> Tensor | bool:

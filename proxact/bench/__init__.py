@@ -1,0 +1,1 @@
+"""``proxact bench``: what an activation costs, as ratios to ReLU in the same process."""

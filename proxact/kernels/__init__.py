@@ -1,0 +1,1 @@
+"""Optional accelerators, each with the stem of what it accelerates. The plain functions are the specification."""

@@ -1,0 +1,166 @@
+"""The compiled CPU kernel of the cone projection: when it applies, and its place in autograd."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import math
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import forward_ad
+
+try:
+    from . import _cone  # type: ignore[attr-defined]
+except ImportError:  # no compiler when the package was installed
+    _cone = None
+
+_DTYPES = {torch.float32: 0, torch.float64: 1, torch.bfloat16: 2, torch.float16: 3}
+_PLAIN = (Tensor, torch.nn.Parameter)
+_use_baseline = 0  # 1: the code for any CPU, even where a better instruction set is there; for tests
+
+
+def is_available() -> bool:
+    return _cone is not None
+
+
+def describe() -> str:
+    """One line for ``proxact info``."""
+    if _cone is None:
+        return "torch (plain tensor operations; the C kernel was not built: no C compiler at install time)"
+    threads = "torch's threads" if _parallel_address() else "one thread: this torch has no torch_parallel_for"
+    return f"c ({_cone.instruction_set()}, {threads})"
+
+
+def applies_to(x: Tensor, angle: Tensor | float) -> bool:
+    """Whether the kernel can take these tensors. While a graph is traced or transformed the plain function is used."""
+    return (
+        _cone is not None
+        and not torch.compiler.is_compiling()
+        and x.device.type == "cpu"
+        and (not isinstance(angle, Tensor) or (angle.device.type == "cpu" and type(angle) in _PLAIN))
+        and x.dtype in _DTYPES
+        and type(x) in _PLAIN
+        and torch._C._functorch.peek_interpreter_stack() is None
+        and forward_ad._current_level < 0
+        and torch._C._len_torch_dispatch_stack() == 0
+    )
+
+
+def check_applies_to(x: Tensor, angle: Tensor | float) -> None:
+    if _cone is None:
+        raise RuntimeError("impl='c' asks for the compiled kernel, which was not built when proxact was installed")
+    if not applies_to(x, angle):
+        raise ValueError(
+            "impl='c' needs CPU tensors of dtype float32, float64, bfloat16 or float16, outside torch.compile, "
+            f"torch.func, forward-mode derivatives and dispatch modes; got {x.dtype} on {x.device}"
+        )
+
+
+def cone(
+    x: Tensor, theta: Tensor, limit: float, m: int, dim: int, remainder: str, grouping: str, leak: float
+) -> Tensor:
+    """The projection for alpha = pi/4 + theta, theta clamped to +-limit, on tensors that :func:`applies_to` takes."""
+    if theta.dtype not in (torch.float32, torch.float64) or not theta.is_contiguous():
+        theta = theta.to(torch.promote_types(theta.dtype, torch.float32)).contiguous()
+    spec = (limit, m, dim, remainder, grouping, leak)
+    if torch.is_grad_enabled() and (x.requires_grad or theta.requires_grad):
+        return _Cone.apply(x, theta, spec)
+    return _forward(x, theta, spec)[1]
+
+
+class _Cone(torch.autograd.Function):
+    """Saves x and theta, nothing else."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, theta: Tensor, spec: tuple) -> Tensor:
+        x, y = _forward(x, theta, spec)
+        ctx.save_for_backward(x, theta)
+        ctx.spec = spec
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
+        x, theta = ctx.saved_tensors
+        is_batch = torch._C._functorch.is_legacy_batchedtensor(g)  # torch.autograd.grad(..., is_grads_batched=True)
+        if torch.is_grad_enabled() or is_batch or not applies_to(g, theta):
+            return *_plain_backward(x, theta, g, ctx.spec, ctx.needs_input_grad), None
+        if g.stride() != x.stride() or g.dtype != x.dtype:
+            g = torch.empty_like(x).copy_(g)
+        dx = torch.empty_like(x)
+        dtheta = torch.empty_like(theta) if ctx.needs_input_grad[1] else None
+        _run(x, g, dx, theta, dtheta, ctx.spec)
+        return dx, dtheta, None
+
+
+def _forward(x: Tensor, theta: Tensor, spec: tuple) -> tuple[Tensor, Tensor]:
+    """x, made dense where it was not, and y."""
+    if not x.is_contiguous() and not x.movedim(spec[2], -1).is_contiguous():
+        x = x.contiguous()
+    y = torch.empty_like(x)
+    _run(x, None, y, theta, None, spec)
+    return x, y
+
+
+def _run(x: Tensor, g: Tensor | None, out: Tensor, theta: Tensor, dtheta: Tensor | None, spec: tuple) -> None:
+    limit, m, dim, remainder, grouping, leak = spec
+    shape = x.shape
+    channels = shape[dim]
+    # Not contiguous: the axis of the groups lies last in memory, as in channels_last.
+    inner = math.prod(shape[dim + 1 :]) if x.is_contiguous() else 1
+    numel = x.numel()
+    if numel == 0:
+        if dtheta is not None:
+            dtheta.zero_()
+        return
+    _cone.run(
+        _DTYPES[x.dtype],
+        x.data_ptr(),
+        0 if g is None else g.data_ptr(),
+        out.data_ptr(),
+        numel // (channels * inner),
+        channels,
+        inner,
+        m,
+        grouping == "split",
+        remainder != "relu",
+        theta.data_ptr(),
+        theta.dtype == torch.float64,
+        theta.numel(),
+        limit,
+        leak,
+        0 if dtheta is None else dtheta.data_ptr(),
+        _use_baseline,
+    )
+
+
+def _plain_backward(
+    x: Tensor, theta: Tensor, g: Tensor, spec: tuple, wanted: tuple[bool, ...]
+) -> tuple[Tensor | None, Tensor | None]:
+    """By way of the plain function; itself differentiable where gradients are recorded."""
+    from ..project.cone import angle_from_offset, project_groups
+
+    limit, *rest = spec
+    create_graph = torch.is_grad_enabled()
+    inputs = [value for value, is_wanted in zip((x, theta), wanted, strict=False) if is_wanted]
+    with torch.enable_grad():
+        y = project_groups(x, angle_from_offset(theta, limit), *rest)
+    found = iter(torch.autograd.grad(y, inputs, g, create_graph=create_graph, allow_unused=True))
+    return next(found) if wanted[0] else None, next(found) if wanted[1] else None
+
+
+@functools.cache
+def _parallel_address() -> int:
+    """The address of torch's own parallel loop, so that its thread pool and torch.set_num_threads hold."""
+    for name in ("libtorch_cpu.so", "libtorch_cpu.dylib"):
+        path = Path(torch.__file__).parent / "lib" / name
+        if path.exists():
+            function = getattr(ctypes.CDLL(str(path)), "torch_parallel_for", None)
+            return ctypes.cast(function, ctypes.c_void_p).value or 0 if function else 0
+    return 0
+
+
+if _cone is not None:
+    _cone.set_parallel_for(_parallel_address())
