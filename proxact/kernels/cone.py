@@ -1,10 +1,12 @@
-"""The compiled CPU kernel of the cone projection: when it applies, and its place in autograd."""
+"""The kernels of the cone projection, C for the CPU and Triton for GPUs: when they apply, their place in autograd."""
 
 from __future__ import annotations
 
 import ctypes
 import functools
+import importlib.util
 import math
+import os
 from pathlib import Path
 from typing import Any
 
@@ -34,77 +36,103 @@ def describe() -> str:
     return f"c ({_cone.instruction_set()}, {threads})"
 
 
-def applies_to(x: Tensor, angle: Tensor | float) -> bool:
-    """Whether the kernel can take these tensors. While a graph is traced or transformed the plain function is used."""
+def choose(x: Tensor, angle: Tensor | float, impl: str | None = None) -> str | None:
+    """The kernel for these tensors: "c", "triton" or None, the plain function. One asked for by name must apply.
+
+    While a graph is traced or transformed the plain function is used: a compiler fuses it with its neighbours.
+    """
+    if impl == "torch":
+        return None
+    found = None
+    if _is_plain_eager(x, angle):
+        if impl == "triton" and x.device.type == "cpu" and os.environ.get("TRITON_INTERPRET") == "1":
+            found = "triton"
+        elif x.device.type == "cpu" and _cone is not None:
+            found = "c"
+        elif x.device.type == "cuda" and _has_triton():
+            found = "triton"
+    if impl is not None and found != impl:
+        _explain_missing(impl, x)
+    return found
+
+
+def _is_plain_eager(x: Tensor, angle: Tensor | float) -> bool:
     return (
-        _cone is not None
-        and not torch.compiler.is_compiling()
-        and x.device.type == "cpu"
-        and (not isinstance(angle, Tensor) or (angle.device.type == "cpu" and type(angle) in _PLAIN))
+        not torch.compiler.is_compiling()
         and x.dtype in _DTYPES
         and type(x) in _PLAIN
+        and (not isinstance(angle, Tensor) or (angle.device == x.device and type(angle) in _PLAIN))
         and torch._C._functorch.peek_interpreter_stack() is None
         and forward_ad._current_level < 0
         and torch._C._len_torch_dispatch_stack() == 0
     )
 
 
-def check_applies_to(x: Tensor, angle: Tensor | float) -> None:
-    if _cone is None:
+def _explain_missing(impl: str, x: Tensor) -> None:
+    if impl == "c" and _cone is None:
         raise RuntimeError("impl='c' asks for the compiled kernel, which was not built when proxact was installed")
-    if not applies_to(x, angle):
-        raise ValueError(
-            "impl='c' needs CPU tensors of dtype float32, float64, bfloat16 or float16, outside torch.compile, "
-            f"torch.func, forward-mode derivatives and dispatch modes; got {x.dtype} on {x.device}"
-        )
+    if impl == "triton" and not _has_triton():
+        raise RuntimeError("impl='triton' needs the package triton, which is not installed")
+    device = "CPU" if impl == "c" else "CUDA"
+    raise ValueError(
+        f"impl={impl!r} needs {device} tensors of dtype float32, float64, bfloat16 or float16, outside torch.compile, "
+        f"torch.func, forward-mode derivatives and dispatch modes; got {x.dtype} on {x.device}"
+    )
+
+
+@functools.cache
+def _has_triton() -> bool:
+    return importlib.util.find_spec("triton") is not None
 
 
 def cone(
-    x: Tensor, theta: Tensor, limit: float, m: int, dim: int, remainder: str, grouping: str, leak: float
+    x: Tensor, theta: Tensor, limit: float, m: int, dim: int, remainder: str, grouping: str, leak: float, backend: str
 ) -> Tensor:
-    """The projection for alpha = pi/4 + theta, theta clamped to +-limit, on tensors that :func:`applies_to` takes."""
+    """The projection for alpha = pi/4 + theta, theta clamped to +-limit, by the kernel that :func:`choose` named."""
     if theta.dtype not in (torch.float32, torch.float64) or not theta.is_contiguous():
         theta = theta.to(torch.promote_types(theta.dtype, torch.float32)).contiguous()
     spec = (limit, m, dim, remainder, grouping, leak)
     if torch.is_grad_enabled() and (x.requires_grad or theta.requires_grad):
-        return _Cone.apply(x, theta, spec)
-    return _forward(x, theta, spec)[1]
+        return _Cone.apply(x, theta, spec, backend)
+    return _forward(x, theta, spec, backend)[1]
 
 
 class _Cone(torch.autograd.Function):
     """Saves x and theta, nothing else."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, theta: Tensor, spec: tuple) -> Tensor:
-        x, y = _forward(x, theta, spec)
+    def forward(ctx: Any, x: Tensor, theta: Tensor, spec: tuple, backend: str) -> Tensor:
+        x, y = _forward(x, theta, spec, backend)
         ctx.save_for_backward(x, theta)
-        ctx.spec = spec
+        ctx.spec, ctx.backend = spec, backend
         return y
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, Tensor | None, None, None]:
         x, theta = ctx.saved_tensors
         is_batch = torch._C._functorch.is_legacy_batchedtensor(g)  # torch.autograd.grad(..., is_grads_batched=True)
-        if torch.is_grad_enabled() or is_batch or not applies_to(g, theta):
-            return *_plain_backward(x, theta, g, ctx.spec, ctx.needs_input_grad), None
+        if torch.is_grad_enabled() or is_batch or not _is_plain_eager(g, theta):
+            return *_plain_backward(x, theta, g, ctx.spec, ctx.needs_input_grad), None, None
         if g.stride() != x.stride() or g.dtype != x.dtype:
             g = torch.empty_like(x).copy_(g)
         dx = torch.empty_like(x)
         dtheta = torch.empty_like(theta) if ctx.needs_input_grad[1] else None
-        _run(x, g, dx, theta, dtheta, ctx.spec)
-        return dx, dtheta, None
+        _run(x, g, dx, theta, dtheta, ctx.spec, ctx.backend)
+        return dx, dtheta, None, None
 
 
-def _forward(x: Tensor, theta: Tensor, spec: tuple) -> tuple[Tensor, Tensor]:
+def _forward(x: Tensor, theta: Tensor, spec: tuple, backend: str) -> tuple[Tensor, Tensor]:
     """x, made dense where it was not, and y."""
     if not x.is_contiguous() and not x.movedim(spec[2], -1).is_contiguous():
         x = x.contiguous()
     y = torch.empty_like(x)
-    _run(x, None, y, theta, None, spec)
+    _run(x, None, y, theta, None, spec, backend)
     return x, y
 
 
-def _run(x: Tensor, g: Tensor | None, out: Tensor, theta: Tensor, dtheta: Tensor | None, spec: tuple) -> None:
+def _run(
+    x: Tensor, g: Tensor | None, out: Tensor, theta: Tensor, dtheta: Tensor | None, spec: tuple, backend: str
+) -> None:
     limit, m, dim, remainder, grouping, leak = spec
     shape = x.shape
     channels = shape[dim]
@@ -115,12 +143,18 @@ def _run(x: Tensor, g: Tensor | None, out: Tensor, theta: Tensor, dtheta: Tensor
         if dtheta is not None:
             dtheta.zero_()
         return
+    outer = numel // (channels * inner)
+    if backend == "triton":
+        from . import cone_triton
+
+        cone_triton.run(x, g, out, theta, dtheta, (outer, channels, inner), spec)
+        return
     _cone.run(
         _DTYPES[x.dtype],
         x.data_ptr(),
         0 if g is None else g.data_ptr(),
         out.data_ptr(),
-        numel // (channels * inner),
+        outer,
         channels,
         inner,
         m,

@@ -14,7 +14,7 @@ from ._groups import GROUPINGS, REMAINDERS, apply_grouped, count_groups
 from ._vectors import bounded, compute_dtype, largest, safe_norm, unbounded
 
 _HALF_PI = math.pi / 2
-IMPLEMENTATIONS = (None, "torch", "c")
+IMPLEMENTATIONS = (None, "torch", "c", "triton")
 _ROUNDING = 1e-7  # pi/2 rounded to float32 lies 4.4e-8 above pi/2
 
 
@@ -52,7 +52,8 @@ def cone(
             or raise (``"error"``).
         grouping: m neighbours form a group (``"adjacent"``), or entry i of each of m equal slices (``"split"``).
         leak: return ``(1 - leak) * projection + leak * x``, the paper's leaky unit.
-        impl: ``"c"`` the compiled CPU kernel, ``"torch"`` plain tensor operations, ``None`` the fastest that applies.
+        impl: ``"c"`` the compiled CPU kernel, ``"triton"`` the GPU kernel, ``"torch"`` plain operations, ``None`` the
+            fastest that applies.
             A kernel asked for by name raises where it is missing or does not apply.
 
     Shape:
@@ -70,11 +71,9 @@ def cone(
     check_fraction("leak", leak)
     check_choice("impl", impl, IMPLEMENTATIONS)
     _check_alpha(alpha, count_groups(x.shape[dim], m, remainder))
-    if impl == "c":
-        kernel.check_applies_to(x, alpha)
-    if impl != "torch" and kernel.applies_to(x, alpha):
-        theta = alpha - _quarter(alpha) if isinstance(alpha, Tensor) else _fixed_offset(alpha)
-        return kernel.cone(x, theta, math.inf, m, dim, remainder, grouping, leak)
+    if backend := kernel.choose(x, alpha, impl):
+        theta = alpha - _quarter(alpha) if isinstance(alpha, Tensor) else _fixed_offset(alpha).to(x.device)
+        return kernel.cone(x, theta, math.inf, m, dim, remainder, grouping, leak, backend)
     return project_groups(x, alpha, m, dim, remainder, grouping, leak)
 
 
@@ -82,8 +81,8 @@ def cone_at_offset(
     x: Tensor, theta: Tensor, limit: float, m: int, dim: int, remainder: str, grouping: str, leak: float
 ) -> Tensor:
     """:func:`cone` for alpha = pi/4 + theta, theta kept within +-limit, with arguments already checked."""
-    if kernel.applies_to(x, theta):
-        return kernel.cone(x, theta, limit, m, dim, remainder, grouping, leak)
+    if backend := kernel.choose(x, theta):
+        return kernel.cone(x, theta, limit, m, dim, remainder, grouping, leak, backend)
     return project_groups(x, angle_from_offset(theta, limit), m, dim, remainder, grouping, leak)
 
 
