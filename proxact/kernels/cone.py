@@ -68,6 +68,14 @@ def _is_plain_eager(x: Tensor, angle: Tensor | float) -> bool:
     )
 
 
+def _is_batched(g: Tensor) -> bool:
+    """In torch.autograd.grad(..., is_grads_batched=True), torch.func.vmap of a backward pass, or with fake tensors."""
+    functorch = torch._C._functorch
+    return (
+        functorch.is_legacy_batchedtensor(g) or functorch.peek_interpreter_stack() is not None or type(g) is not Tensor
+    )
+
+
 def _explain_missing(impl: str, x: Tensor) -> None:
     if impl == "c" and _cone is None:
         raise RuntimeError("impl='c' asks for the compiled kernel, which was not built when proxact was installed")
@@ -110,8 +118,7 @@ class _Cone(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, Tensor | None, None, None]:
         x, theta = ctx.saved_tensors
-        is_batch = torch._C._functorch.is_legacy_batchedtensor(g)  # torch.autograd.grad(..., is_grads_batched=True)
-        if torch.is_grad_enabled() or is_batch or not _is_plain_eager(g, theta):
+        if torch.is_grad_enabled() or _is_batched(g):
             return *_plain_backward(x, theta, g, ctx.spec, ctx.needs_input_grad), None, None
         if g.stride() != x.stride() or g.dtype != x.dtype:
             g = torch.empty_like(x).copy_(g)
