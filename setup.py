@@ -7,7 +7,7 @@ setup(
         Extension(
             "proxact.kernels._cone",
             ["proxact/kernels/cone.c"],
-            depends=[f"proxact/kernels/cone_{part}.h" for part in ("kernel", "isa", "math", "loops")],
+            depends=[f"proxact/kernels/cone_{part}.h" for part in ("kernel", "careful", "isa", "math", "loops")],
             extra_compile_args=["-O2", "-fno-math-errno", "-fno-trapping-math", "-Wno-psabi"],
             py_limited_api=True,
             optional=True,  # without a compiler the install succeeds and the plain function is used
