@@ -31,7 +31,7 @@ def is_available() -> bool:
 def describe() -> str:
     """One line for ``proxact info``."""
     if _cone is None:
-        return "torch (plain tensor operations; the C kernel was not built: no C compiler at install time)"
+        return "torch (the C kernel was not built: no C compiler)"
     threads = "torch's threads" if _parallel_address() else "one thread: this torch has no torch_parallel_for"
     return f"c ({_cone.instruction_set()}, {threads})"
 
