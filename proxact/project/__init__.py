@@ -6,7 +6,7 @@ bfloat16 and float16 are computed in float32 and rounded once.
 One rule for every kink: a point on the boundary of a set is differentiated as a point outside it, as ``torch.relu`` is
 at 0. A nan makes its own group or vector nan. Infinite entries give the limit (all grow at one common rate), except for
 affine, polyhedron, soc, psd and exponential, where they give nan. A set without points raises EmptySetError; polyhedron
-and soc see sizes relative to that of x, so emptiness by less than 1e-9 of it passes unnoticed.
+and soc see sizes relative to that of x, so emptiness by less than 1e-8 of it passes unnoticed.
 """
 
 from .._checks import EmptySetError
