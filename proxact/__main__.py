@@ -30,14 +30,14 @@ def plot(out: Path = Path("figures")) -> None:
         print(f"  {path}  {caption}")
 
 
-def bench(out: Path = Path("bench-output"), quick: bool = False, rounds: int = 25, compiled: bool = False) -> None:
+def bench(out: Path = Path("bench-output"), quick: bool = False, rounds: int = 25, compiled: bool = True) -> None:
     """Time activations and training steps as ratios to ReLU.
 
     Args:
         out: folder for bench.json and bench.png.
         quick: fewer cases.
         rounds: interleaved rounds for each case.
-        compiled: also the plain function under torch.compile (minutes of compilation).
+        compiled: also the plain function under torch.compile; needs a C++ compiler, and minutes to compile.
     """
     from .bench.run import run
 

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from proxact.bench.activations import Case, cases, measure
+from proxact.bench.memory import peak_megabytes
 from proxact.bench.timing import interleaved, ratios
 
 
@@ -46,3 +47,7 @@ def test_cases_cover_the_layouts_and_sizes():
     assert min(case.elements for case in every) <= 2048
     assert max(case.elements for case in every) >= 2**26
     assert {case.dtype for case in every} == {torch.float32, torch.bfloat16}
+
+
+def test_a_training_step_needs_no_more_memory_than_with_gelu():
+    assert peak_megabytes("mpu2") <= 1.02 * peak_megabytes("gelu")

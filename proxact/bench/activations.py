@@ -44,6 +44,10 @@ def cases(quick: bool) -> Iterator[Case]:
     if not quick:
         yield Case("flat", (128, 64, 32, 32), ms=(2, 3))
         yield Case("nchw", (128, 64, 32, 32), backward=False)
+        for layout in ("nchw", "channels_last"):
+            yield Case(layout, (128, 66, 32, 32), ms=(3,))  # 3 divides the channels: no remainder
+        yield Case("last", (8192, 1026), ms=(3,))
+        yield Case("last", (12, 128))
     rows = [16, 256, 1024, 8192] if quick else [2, 4, 16, 32, 128, 512, 1024, 2048, 8192]
     for count in rows:
         yield Case("last", (count, 1024))
@@ -53,6 +57,8 @@ def cases(quick: bool) -> Iterator[Case]:
         yield Case("last", (8192, 1024), backward=False)
     yield Case("nchw", (128, 64, 32, 32), torch.bfloat16, ms=(2, 3))
     yield Case("last", (8192, 1024), torch.bfloat16, ms=(2, 3))
+    if not quick:
+        yield Case("nchw", (128, 64, 32, 32), torch.bfloat16, ms=(2, 3), backward=False)
 
 
 def measure(case: Case, rounds: int, seconds: float, with_compile: bool) -> dict[str, dict[str, float]]:
@@ -72,30 +78,39 @@ def measure(case: Case, rounds: int, seconds: float, with_compile: bool) -> dict
         "silu": F.silu,
     }
     axis = -1 if dim == "flat" else dim
+    parameters = {"prelu": slope}
     for m in case.ms:
         unit = MPU(m, dim=dim, grouping=grouping)
-        functions[f"mpu{m}"] = unit
-    for m in case.ms[:2]:
+        functions[f"mpu{m}"], parameters[f"mpu{m}"] = unit, unit.theta
+    for m in case.ms:
         alpha = torch.tensor([0.8], requires_grad=case.backward)
 
         def plain(v: Tensor, m: int = m, alpha: Tensor = alpha) -> Tensor:
             v = v.flatten(1) if dim == "flat" else v
             return cone(v, alpha, m, axis, grouping=grouping, impl="torch")
 
-        functions[f"plain{m}"] = plain
-        if with_compile:
-            functions[f"compiled{m}"] = torch.compile(plain, dynamic=False)
-    candidates = {name: _step(function, x, g, case.backward) for name, function in functions.items()}
+        functions[f"plain{m}"], parameters[f"plain{m}"] = plain, alpha
+        if with_compile and m == case.ms[0]:
+            functions[f"compiled{m}"], parameters[f"compiled{m}"] = torch.compile(plain, dynamic=False), alpha
+    candidates = {
+        name: _step(function, x, g, parameters.get(name), case.backward) for name, function in functions.items()
+    }
     candidates["memcpy"] = _copy(x.detach(), 5 if case.backward else 2)
     return ratios(interleaved(candidates, rounds, seconds), "relu")
 
 
-def _step(function: Callable[[Tensor], Tensor], x: Tensor, g: Tensor, backward: bool) -> Callable[[], None]:
+def _step(
+    function: Callable[[Tensor], Tensor], x: Tensor, g: Tensor, parameter: Tensor | None, backward: bool
+) -> Callable[[], None]:
+    """One forward pass, or a forward and a backward pass that leaves no gradient behind, as optimisers do."""
+
     def call() -> None:
         y = function(x)
         if backward:
             y.backward(g.reshape(y.shape))
             x.grad = None
+            if parameter is not None:
+                parameter.grad = None
 
     return call
 

@@ -14,9 +14,23 @@ from rich.table import Table
 
 from ..info import facts
 from .activations import cases, measure, training_steps
+from .memory import peak_megabytes
 from .timing import keep_freed_memory
 
-_SHOWN = ("leaky_relu", "prelu", "gelu", "silu", "mpu2", "mpu3", "mpu4", "mpu8", "plain2", "compiled2", "memcpy")
+_SHOWN = (
+    "leaky_relu",
+    "prelu",
+    "gelu",
+    "silu",
+    "mpu2",
+    "mpu3",
+    "mpu4",
+    "mpu8",
+    "plain2",
+    "plain3",
+    "compiled2",
+    "memcpy",
+)
 
 
 def run(out: Path, quick: bool, rounds: int, compiled: bool) -> None:
@@ -42,8 +56,12 @@ def run(out: Path, quick: bool, rounds: int, compiled: bool) -> None:
         shown = [f"{found[name]['ratio']:.3f}" if name in found else "" for name in ("mpu2", "mpu3")]
         step_table.add_row(label, f"{found['relu']['microseconds'] / 1000:.1f}", *shown)
     console.print(step_table)
+    memory = {name: peak_megabytes(name) for name in ("relu", "gelu", "mpu2", "mpu3")}
+    sizes = ", ".join(f"{name} {size:.0f} MB" for name, size in memory.items())
+    console.print(f"Peak memory of a training step (six layers of 8192 x 1024): {sizes}")
     out.mkdir(parents=True, exist_ok=True)
     record = {"machine": machine(), "date": time.strftime("%Y-%m-%d"), "activations": results, "training": steps}
+    record["peak_megabytes"] = memory
     (out / "bench.json").write_text(json.dumps(record, indent=1) + "\n")
     _plot(record, out / "bench.png")
     console.print(f"Written: {out / 'bench.json'} and {out / 'bench.png'}")

@@ -10,6 +10,8 @@
 /* The estimate has 12 bits; one Newton step makes it 23. Square root and division would take most of the time. */
 #define INVERSE_ROOT_AVX(x) ({ V e_ = (V)_mm256_rsqrt_ps((__m256)(x)); e_ * (1.5f - 0.5f * (x) * e_ * e_); })
 #define BLEND_AVX(mask, yes, no) ((V)_mm256_blendv_ps((__m256)(no), (__m256)(yes), (__m256)(mask)))
+#define LARGER_AVX(a, b) ((V)_mm256_max_ps((__m256)(a), (__m256)(b)))
+#define SMALLER_AVX(a, b) ((V)_mm256_min_ps((__m256)(a), (__m256)(b)))
 #define V JOIN3(vector, float, ISA)
 #define M JOIN3(mask, float, ISA)
 #define SUFFIX(name) JOIN3(name, float, ISA)
@@ -95,7 +97,7 @@ static INLINE void SUFFIX(weave)(const int m, V *x) {
             const Angle *a = angle + step * (i < count ? i : 0);                                                   \
             k.cos[i] = (T)a->cos, k.sin[i] = (T)a->sin, k.wide[i] = (T)a->wide, k.narrow[i] = (T)a->narrow;        \
         }                                                                                                          \
-        k.root_m = (T)sqrt(m), k.inverse_root_m = (T)(1 / sqrt(m)), k.inverse_m = (T)(1.0 / m);                    \
+        k.inverse_root_m = (T)(1 / sqrt(m)), k.inverse_m = (T)(1.0 / m);                                            \
         k.keep = (T)leak->keep, k.leak = (T)leak->leak;                                                            \
         k.no_squares = (T)(NO_SQUARES);                                                                            \
         k.smallest = (T)(SMALLEST), k.largest = (T)(LARGEST);                                                       \
@@ -107,6 +109,7 @@ static INLINE void SUFFIX(weave)(const int m, V *x) {
     }
 DEFINE_COEFFICIENTS(1e-18, 1e37, 1e-34)
 
+#define HAS_PAIRS 0
 #define S float
 #define LOOP(name) JOIN3(name, f32, ISA)
 static INLINE V LOOP(widen)(const float *at) { V v; memcpy(&v, at, sizeof v); return v; }
@@ -126,10 +129,10 @@ static INLINE V LOOP(widen)(const uint16_t *at) {
     return (V)(__builtin_convertvector(half, U) << 16);
 #endif
 }
+/* To nearest, ties to even. A nan here has no low bits (it comes from bfloat16 or is the default one): it stays. */
+static INLINE U LOOP(rounded)(V v) { return (U)v + 0x7fff + (((U)v >> 16) & 1); }
 static INLINE void LOOP(narrow_to)(uint16_t *at, V v) {
-    U bits = (U)v;
-    /* To nearest, ties to even. A nan here has no low bits (it comes from bfloat16 or is the default one): it stays. */
-    U kept = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+    U kept = LOOP(rounded)(v) >> 16;
 #if defined(__AVX2__)
     __m256i wide = (__m256i)kept;
     _mm_storeu_si128((__m128i *)at, _mm_packus_epi32(_mm256_castsi256_si128(wide), _mm256_extracti128_si256(wide, 1)));
@@ -138,7 +141,21 @@ static INLINE void LOOP(narrow_to)(uint16_t *at, V v) {
     memcpy(at, &half, sizeof half);
 #endif
 }
+/* Two neighbours make one 32-bit word, from which either is one operation away. */
+#undef HAS_PAIRS
+#define HAS_PAIRS (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+static INLINE void LOOP(widen_pairs)(const uint16_t *at, V *even, V *odd) {
+    U words;
+    memcpy(&words, at, sizeof words);
+    *even = (V)(words << 16), *odd = (V)(words & 0xffff0000u);
+}
+static INLINE void LOOP(narrow_pairs_to)(uint16_t *at, V even, V odd) {
+    U words = (LOOP(rounded)(even) >> 16) | (LOOP(rounded)(odd) & 0xffff0000u);
+    memcpy(at, &words, sizeof words);
+}
 #include "cone_loops.h"
+#undef HAS_PAIRS
+#define HAS_PAIRS 0
 #undef S
 #undef LOOP
 
@@ -168,6 +185,8 @@ static INLINE void LOOP(narrow_to)(uint16_t *at, V v) {
 #undef SQRT
 #undef INVERSE_ROOT_AVX
 #undef BLEND_AVX
+#undef LARGER_AVX
+#undef SMALLER_AVX
 #undef V
 #undef M
 #undef SUFFIX
@@ -178,6 +197,8 @@ static INLINE void LOOP(narrow_to)(uint16_t *at, V v) {
 #define SQRT sqrt
 #define INVERSE_ROOT_AVX(x) (1 / (V)_mm256_sqrt_pd((__m256d)(x)))
 #define BLEND_AVX(mask, yes, no) ((V)_mm256_blendv_pd((__m256d)(no), (__m256d)(yes), (__m256d)(mask)))
+#define LARGER_AVX(a, b) ((V)_mm256_max_pd((__m256d)(a), (__m256d)(b)))
+#define SMALLER_AVX(a, b) ((V)_mm256_min_pd((__m256d)(a), (__m256d)(b)))
 #define V JOIN3(vector, double, ISA)
 #define M JOIN3(mask, double, ISA)
 #define SUFFIX(name) JOIN3(name, double, ISA)
@@ -198,6 +219,8 @@ static INLINE void LOOP(narrow_to)(double *at, V v) { memcpy(at, &v, sizeof v); 
 #undef SQRT
 #undef INVERSE_ROOT_AVX
 #undef BLEND_AVX
+#undef LARGER_AVX
+#undef SMALLER_AVX
 #undef V
 #undef M
 #undef SUFFIX
@@ -217,5 +240,6 @@ static const Kernels JOIN3(kernels, all, ISA)[] = {
 #undef PICK
 #undef H
 #undef U
+#undef HAS_PAIRS
 #undef ISA
 #undef SPECIALISED

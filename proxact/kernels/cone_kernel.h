@@ -19,6 +19,7 @@ typedef struct {
     int64_t groups, member, lane; /* lane i of member j lies at j * member + i * lane */
     int present;                  /* members in memory; the others are 0 (padding) */
     int by_group;                 /* an angle for each group */
+    int64_t rows, pitch;          /* so many times, each row so many elements after the one before */
 } Span;
 
 typedef struct {
@@ -92,6 +93,7 @@ typedef struct {
     Leak leak;
     Prepared prepared;
     int64_t lines, blocks, block_groups; /* lines for each outer index, blocks for each line, groups in a block */
+    int64_t block_lines; /* > 1: lines so short that a block takes several */
     int64_t rows; /* > 0: blocks are so many outer indices (see run_rows) */
     int64_t chunks;
     double *partial; /* chunks x number of angles; summed in order at the end, so threads do not matter */
@@ -131,7 +133,7 @@ static void run_remainder(const Job *job, double *by_angle, int64_t base) {
         return;
     }
     if (!job->split) {
-        Span span = {inner, inner, 1, (int)rest, 0};
+        Span span = {inner, inner, 1, (int)rest, 0, 1, 0};
         run_span(job, by_angle, base + whole * inner, span, job->groups - 1);
         return;
     }
@@ -140,7 +142,7 @@ static void run_remainder(const Job *job, double *by_angle, int64_t base) {
         int64_t from = at_least(0, job->channels - present * job->groups);
         int64_t to = at_most(job->groups, job->channels - (present - 1) * job->groups);
         for (int64_t g = from; g < to; g++) {
-            Span span = {inner, job->groups * inner, 1, present, 0};
+            Span span = {inner, job->groups * inner, 1, present, 0, 1, 0};
             run_span(job, by_angle, base + g * inner, span, g);
         }
     }
@@ -157,16 +159,15 @@ static int64_t whole_groups(const Job *job) {
 static void run_rows(const Job *job, double *by_angle, int64_t first_row) {
     const int64_t rows = at_most(job->rows, job->outer - first_row), m = job->m, n = job->channels;
     const int64_t whole = n / m, base = first_row * n;
-    for (int64_t row = 0; whole >= 8 && row < rows; row++) {
-        Span span = {whole, 1, m, job->m, 0};
-        run_span(job, by_angle, base + row * n, span, 0);
-    }
-    for (int64_t group = 0; whole < 8 && group < whole; group++) {
-        Span span = {rows, 1, n, job->m, 0};
-        run_span(job, by_angle, base + group * m, span, 0);
+    if (whole >= 8) {
+        Span span = {whole, 1, m, job->m, 0, rows, n};
+        run_span(job, by_angle, base, span, 0);
+    } else if (whole) {
+        Span span = {rows, 1, n, job->m, 0, whole, m};
+        run_span(job, by_angle, base, span, 0);
     }
     if (job->pad) {
-        Span span = {rows, 1, n, (int)(n - whole * m), 0};
+        Span span = {rows, 1, n, (int)(n - whole * m), 0, 1, 0};
         run_span(job, by_angle, base + whole * m, span, 0);
     } else {
         for (int64_t row = 0; row < rows; row++) run_remainder(job, by_angle, base + row * n);
@@ -178,8 +179,9 @@ static void run_block(const Job *job, double *by_angle, int64_t index) {
         run_rows(job, by_angle, index * job->rows);
         return;
     }
-    const int64_t block = index % job->blocks, line = index / job->blocks % job->lines;
-    const int64_t base = index / job->blocks / job->lines * job->channels * job->inner;
+    const int64_t line_blocks = (job->lines + job->block_lines - 1) / job->block_lines;
+    const int64_t block = index % job->blocks, line = index / job->blocks % line_blocks * job->block_lines;
+    const int64_t base = index / job->blocks / line_blocks * job->channels * job->inner;
     const int64_t whole = whole_groups(job), inner = job->inner, m = job->m;
     if (block == 0 && line == 0) run_remainder(job, by_angle, base);
     if (!whole) return;
@@ -189,19 +191,23 @@ static void run_block(const Job *job, double *by_angle, int64_t index) {
     const int64_t positions = side_by_side ? whole * inner : inner;
     const int64_t start = block * job->block_groups, count = at_most(job->block_groups, positions - start);
     if (count <= 0) return;
-    Span span = {count, job->split ? job->groups * inner : inner, 1, job->m, job->by_group && side_by_side};
+    Span span = {count, job->split ? job->groups * inner : inner, 1, job->m, job->by_group && side_by_side, 1, 0};
     int64_t at = base + (side_by_side ? 0 : line * (job->split ? inner : m * inner)) + start;
     if (!job->split && inner == 1) {
         span.lane = m;
         at = base + start * m;
     }
     if (m == 1) span.lane = 1;
+    if (!side_by_side && !job->split) {
+        span.rows = at_most(job->block_lines, job->lines - line);
+        span.pitch = m * inner;
+    }
     run_span(job, by_angle, at, span, side_by_side ? start : line);
 }
 
 static int64_t count_blocks(const Job *job) {
     if (job->rows) return (job->outer + job->rows - 1) / job->rows;
-    return job->outer * job->lines * job->blocks;
+    return job->outer * ((job->lines + job->block_lines - 1) / job->block_lines) * job->blocks;
 }
 
 /* The body of the parallel loop: chunks of blocks, each with sums of its own. */
@@ -231,6 +237,9 @@ static void plan(Job *job) {
     job->lines = side_by_side ? 1 : at_least(1, whole);
     job->block_groups = at_least(64, BLOCK_ELEMENTS / m / 64 * 64);
     job->blocks = at_least(1, (positions + job->block_groups - 1) / job->block_groups);
+    job->block_lines = 1;
+    if (job->blocks == 1 && !job->split && !job->by_group)
+        job->block_lines = at_least(1, at_most(job->lines, job->block_groups / at_least(1, positions)));
     if (!job->split && job->inner == 1 && !job->by_group && n % m != 0)
         job->rows = at_least(8, BLOCK_ELEMENTS / at_least(1, n) / 8 * 8);
     job->chunks = at_most(CHUNKS, at_least(1, count_blocks(job)));

@@ -11,6 +11,23 @@ static INLINE V SUFFIX(choose)(M mask, V yes, V no) {
     return (V)(((M)yes & mask) | ((M)no & ~mask));
 #endif
 }
+static INLINE V SUFFIX(where)(M mask, V value) { return (V)((M)value & mask); }
+
+/* Of a and b; where one is nan, either: such groups are redone anyway. */
+static INLINE V SUFFIX(larger)(V a, V b) {
+#if defined(__AVX__)
+    return LARGER_AVX(a, b);
+#else
+    return SUFFIX(choose)(a > b, a, b);
+#endif
+}
+static INLINE V SUFFIX(smaller)(V a, V b) {
+#if defined(__AVX__)
+    return SMALLER_AVX(a, b);
+#else
+    return SUFFIX(choose)(a < b, a, b);
+#endif
+}
 static INLINE V SUFFIX(magnitude)(V x) { return (V)((M)x & ~(M)SUFFIX(splat)((T)-0.0)); }
 
 /* 1 / sqrt(x) for x > 0 */
@@ -23,141 +40,158 @@ static INLINE V SUFFIX(inverse_root)(V x) {
 #endif
 }
 
-static INLINE int SUFFIX(any)(M mask) {
+static INLINE int SUFFIX(all)(M mask) {
 #if defined(__AVX__)
-    return !_mm256_testz_si256((__m256i)mask, (__m256i)mask);
+    return _mm256_testc_si256((__m256i)mask, (__m256i)((M){0} == 0));
 #else
-    int found = 0;
-    for (int i = 0; i < LANES; i++) found |= mask[i] != 0;
+    int found = 1;
+    for (int i = 0; i < LANES; i++) found &= mask[i] != 0;
     return found;
 #endif
 }
 
+static INLINE double SUFFIX(total)(V x) {
+    double sum = 0;
+    UNROLL
+    for (int i = 0; i < LANES; i++) sum += x[i];
+    return sum;
+}
+
 typedef struct {
     V cos, sin, wide, narrow;
-    T root_m, inverse_root_m, inverse_m, keep, leak; /* keep = 1 - leak */
-    T smallest, largest;                             /* sums of squares that the fast formulas take */
-    T no_squares;                                    /* below it a sum of squares counts as 0: x is on the axis */
+    T inverse_root_m, inverse_m, keep, leak; /* keep = 1 - leak */
+    T smallest, largest;                     /* sums of squares that the fast formulas take */
+    T no_squares;                            /* below it a sum of squares counts as 0: x is on the axis */
 } SUFFIX(Coefficients);
 
 /* m = 2, with no square root: the cone's edge nearest to x is (wide, narrow) on the (larger, smaller) entry. */
 typedef struct {
-    V edge0, edge1, p, q;
-    M first, inside, vanish;
+    V p, q; /* along the edge and across it, outwards */
+    M first, inside;
 } SUFFIX(Wedge);
 
 static INLINE SUFFIX(Wedge) SUFFIX(locate2)(const V *x, const SUFFIX(Coefficients) * k) {
     SUFFIX(Wedge) w;
-    V zero = {0};
-    w.first = x[0] >= x[1];
-    V high = SUFFIX(choose)(w.first, x[0], x[1]), low = SUFFIX(choose)(w.first, x[1], x[0]);
+    V high = SUFFIX(larger)(x[0], x[1]), low = SUFFIX(smaller)(x[0], x[1]);
     V narrow_high = k->narrow * high, wide_low = k->wide * low;
-    w.edge0 = SUFFIX(choose)(w.first, k->wide, k->narrow), w.edge1 = SUFFIX(choose)(w.first, k->narrow, k->wide);
+    w.first = x[0] >= x[1];
     w.p = k->wide * high + k->narrow * low;
     w.q = narrow_high - wide_low;
     w.inside = wide_low > narrow_high;
-    w.vanish = w.p <= zero;
     return w;
 }
 
-/* Groups for which these formulas cannot be trusted: nan, infinities, results near the end of the range. */
-static INLINE M SUFFIX(unfit2)(const V *x, const SUFFIX(Coefficients) * k) {
-    return ~(SUFFIX(magnitude)(x[0]) + SUFFIX(magnitude)(x[1]) <= SUFFIX(splat)(k->largest));
+/* Groups for which these formulas can be trusted: no nan, no infinities, no results near the end of the range. */
+static INLINE M SUFFIX(fit2)(const V *x, const SUFFIX(Coefficients) * k) {
+    return SUFFIX(magnitude)(x[0]) + SUFFIX(magnitude)(x[1]) <= SUFFIX(splat)(k->largest);
 }
 
 static INLINE M SUFFIX(forward2)(const V *x, V *y, const SUFFIX(Coefficients) * k) {
     SUFFIX(Wedge) w = SUFFIX(locate2)(x, k);
-    V zero = {0}, p = k->keep * SUFFIX(choose)(w.vanish, zero, w.p);
-    y[0] = SUFFIX(choose)(w.inside, x[0], w.edge0 * p + k->leak * x[0]);
-    y[1] = SUFFIX(choose)(w.inside, x[1], w.edge1 * p + k->leak * x[1]);
-    return SUFFIX(unfit2)(x, k);
+    V zero = {0}, p = SUFFIX(larger)(w.p, zero);
+    V high = k->keep * k->wide * p, low = k->keep * k->narrow * p; /* keep * wide is taken out of the loop */
+    y[0] = SUFFIX(choose)(w.inside, x[0], SUFFIX(choose)(w.first, high, low) + k->leak * x[0]);
+    y[1] = SUFFIX(choose)(w.inside, x[1], SUFFIX(choose)(w.first, low, high) + k->leak * x[1]);
+    return SUFFIX(fit2)(x, k);
 }
 
 /* dx, and each group's derivative by alpha (without the factor keep). */
 static INLINE M SUFFIX(backward2)(const V *x, const V *g, V *dx, V *by_angle, const SUFFIX(Coefficients) * k) {
     SUFFIX(Wedge) w = SUFFIX(locate2)(x, k);
     V zero = {0};
-    V along = SUFFIX(choose)(w.vanish, zero, w.edge0 * g[0] + w.edge1 * g[1]);
-    V across = w.edge1 * g[0] - w.edge0 * g[1]; /* of the edge turned by a right angle, up to the order of x */
-    across = SUFFIX(choose)(w.first, across, -across);
-    *by_angle = SUFFIX(choose)(w.inside | w.vanish, zero, w.q * along + w.p * across);
-    along *= k->keep;
-    dx[0] = SUFFIX(choose)(w.inside, g[0], w.edge0 * along + k->leak * g[0]);
-    dx[1] = SUFFIX(choose)(w.inside, g[1], w.edge1 * along + k->leak * g[1]);
-    return SUFFIX(unfit2)(x, k);
+    V g_high = SUFFIX(choose)(w.first, g[0], g[1]), g_low = SUFFIX(choose)(w.first, g[1], g[0]);
+    V along = SUFFIX(where)(w.p > zero, k->wide * g_high + k->narrow * g_low);
+    V across = k->narrow * g_high - k->wide * g_low;
+    *by_angle = SUFFIX(where)(~w.inside, w.q * along + SUFFIX(larger)(w.p, zero) * across);
+    V high = k->keep * k->wide * along, low = k->keep * k->narrow * along;
+    dx[0] = SUFFIX(choose)(w.inside, g[0], SUFFIX(choose)(w.first, high, low) + k->leak * g[0]);
+    dx[1] = SUFFIX(choose)(w.inside, g[1], SUFFIX(choose)(w.first, low, high) + k->leak * g[1]);
+    return SUFFIX(fit2)(x, k);
 }
 
-/* What forward and backward share for m >= 3: mean, h = x - mean, its norm n and 1/n. */
+/* What forward and backward share for m >= 3: h = x - mean has the norm n, P and Q are p/n and q/n. The chain from x to
+ * the result is what limits the speed, so it is kept short: quotients by n need not wait for n. */
 typedef struct {
-    V mean, n, inverse_n, p;
-    M inside, vanish, unfit;
+    V t, n, inverse_n, P;
+    M inside, fit;
 } SUFFIX(Round);
 
-static INLINE SUFFIX(Round) SUFFIX(locate)(V sum, V squares, const SUFFIX(Coefficients) * k) {
+static INLINE SUFFIX(Round) SUFFIX(locate)(V sum, V squares, V *Q, const SUFFIX(Coefficients) * k) {
     SUFFIX(Round) r;
-    V zero = {0}, one = SUFFIX(splat)(1);
-    r.mean = sum * k->inverse_m;
-    V t = r.mean * k->root_m, all_squares = squares + sum * r.mean;
-    M on_axis = squares < SUFFIX(splat)(k->no_squares);
-    r.inverse_n = SUFFIX(inverse_root)(SUFFIX(choose)(on_axis, one, squares));
-    r.n = SUFFIX(choose)(on_axis, zero, squares * r.inverse_n);
-    r.p = t * k->cos + r.n * k->sin;
-    r.vanish = r.p <= zero;
-    r.inside = r.n * k->cos < t * k->sin;
-    r.unfit = ~((all_squares >= SUFFIX(splat)(k->smallest)) & (all_squares <= SUFFIX(splat)(k->largest)));
+    r.t = sum * k->inverse_root_m;
+    V all_squares = squares + r.t * r.t;
+    r.inverse_n = SUFFIX(inverse_root)(SUFFIX(larger)(squares, SUFFIX(splat)(k->no_squares)));
+    r.n = squares * r.inverse_n;
+    V steepness = r.t * r.inverse_n;
+    r.P = steepness * k->cos + k->sin;
+    *Q = k->cos - steepness * k->sin;
+    r.inside = *Q < (V){0};
+    r.fit = (all_squares >= SUFFIX(splat)(k->smallest)) & (all_squares <= SUFFIX(splat)(k->largest));
     return r;
 }
 
 /* Of the groups whose squares are too small, those that are exactly 0 are fine. */
-static INLINE M SUFFIX(not_zero)(const int m, const V *x) {
+static INLINE M SUFFIX(is_zero)(const int m, const V *x) {
     V any = {0};
     UNROLL
     for (int j = 0; j < m; j++) any = (V)((M)any | (M)SUFFIX(magnitude)(x[j]));
-    return (M)any != 0;
+    return (M)any == 0;
 }
 
 static INLINE M SUFFIX(forward_m)(const int m, const V *x, V *y, const SUFFIX(Coefficients) * k) {
-    V sum = {0}, squares = {0}, zero = {0};
+    V sum = x[0], zero = {0}, Q;
     UNROLL
-    for (int j = 0; j < m; j++) sum += x[j];
-    V mean = sum * k->inverse_m;
+    for (int j = 1; j < m; j++) sum += x[j];
+    V h = x[0] - sum * k->inverse_m, squares = h * h;
     UNROLL
-    for (int j = 0; j < m; j++) squares += (x[j] - mean) * (x[j] - mean);
-    SUFFIX(Round) r = SUFFIX(locate)(sum, squares, k);
+    for (int j = 1; j < m; j++) {
+        h = x[j] - sum * k->inverse_m;
+        squares += h * h;
+    }
+    SUFFIX(Round) r = SUFFIX(locate)(sum, squares, &Q, k);
     /* outside, leak included: level + slope h */
-    V p = k->keep * SUFFIX(choose)(r.vanish, zero, r.p);
-    V level = p * k->cos * k->inverse_root_m + k->leak * mean, slope = p * k->sin * r.inverse_n + k->leak;
+    V p = SUFFIX(larger)(r.t * k->cos + r.n * k->sin, zero);
+    V level = p * (k->keep * k->cos * k->inverse_root_m) + k->leak * (sum * k->inverse_m);
+    V slope = SUFFIX(larger)(r.P, zero) * (k->keep * k->sin) + k->leak;
     UNROLL
-    for (int j = 0; j < m; j++) y[j] = SUFFIX(choose)(r.inside, x[j], level + slope * (x[j] - mean));
-    return r.unfit;
+    for (int j = 0; j < m; j++)
+        y[j] = SUFFIX(choose)(r.inside, x[j], level + slope * (x[j] - sum * k->inverse_m));
+    return r.fit;
 }
 
 static INLINE M SUFFIX(backward_m)(const int m, const V *x, const V *g, V *dx, V *by_angle,
                                    const SUFFIX(Coefficients) * k) {
-    V sum = {0}, squares = {0}, g_sum = {0}, g_h = {0}, zero = {0}, one = SUFFIX(splat)(1);
+    V sum = x[0], g_sum = g[0], zero = {0}, one = SUFFIX(splat)(1), Q;
     UNROLL
-    for (int j = 0; j < m; j++) sum += x[j], g_sum += g[j];
-    V mean = sum * k->inverse_m;
+    for (int j = 1; j < m; j++) sum += x[j], g_sum += g[j];
+    V h = x[0] - sum * k->inverse_m, squares = h * h, g_h = g[0] * h;
     UNROLL
-    for (int j = 0; j < m; j++) {
-        V h = x[j] - mean;
+    for (int j = 1; j < m; j++) {
+        h = x[j] - sum * k->inverse_m;
         squares += h * h;
         g_h += g[j] * h;
     }
-    SUFFIX(Round) r = SUFFIX(locate)(sum, squares, k);
-    V g_axis = g_sum * k->inverse_root_m, g_radial = g_h * r.inverse_n;
-    V along = k->cos * g_axis + k->sin * g_radial, across = k->cos * g_radial - k->sin * g_axis;
-    V q = k->cos * r.n - k->sin * mean * k->root_m;
-    *by_angle = SUFFIX(choose)(r.inside | r.vanish, zero, q * along + r.p * across);
+    SUFFIX(Round) r = SUFFIX(locate)(sum, squares, &Q, k);
+    V g_axis = g_sum * k->inverse_root_m, g_radial = g_h * r.inverse_n, P = SUFFIX(larger)(r.P, zero);
+    V along = SUFFIX(where)(r.P > zero, k->cos * g_axis + k->sin * g_radial);
+    V across = k->cos * g_radial - k->sin * g_axis;
+    *by_angle = SUFFIX(where)(~r.inside, r.n * (Q * along + P * across));
     /* dx = along u + curl (g - g_axis e - g_radial h/n), gathered by what multiplies 1, h and g */
-    along = SUFFIX(choose)(r.vanish, zero, along);
-    V curl = SUFFIX(choose)(r.vanish, zero, r.p) * k->sin * r.inverse_n;
-    V level = along * k->cos * k->inverse_root_m - curl * g_sum * k->inverse_m;
-    V slope = (along * k->sin - curl * g_radial) * r.inverse_n;
-    level = SUFFIX(choose)(r.inside, zero, k->keep * level);
-    slope = SUFFIX(choose)(r.inside, zero, k->keep * slope);
-    curl = SUFFIX(choose)(r.inside, one, k->keep * curl + k->leak);
+    V curl = P * (k->keep * k->sin);
+    V level = along * (k->keep * k->cos * k->inverse_root_m) - curl * (g_sum * k->inverse_m);
+    V slope = (along * (k->keep * k->sin) - curl * g_radial) * r.inverse_n;
+    level = SUFFIX(where)(~r.inside, level);
+    slope = SUFFIX(where)(~r.inside, slope);
+    curl = SUFFIX(choose)(r.inside, one, curl + k->leak);
     UNROLL
-    for (int j = 0; j < m; j++) dx[j] = level + slope * (x[j] - mean) + curl * g[j];
-    return r.unfit;
+    for (int j = 0; j < m; j++) dx[j] = level + slope * (x[j] - sum * k->inverse_m) + curl * g[j];
+    return r.fit;
+}
+
+static INLINE M SUFFIX(project)(const int m, const V *x, V *y, const SUFFIX(Coefficients) * k) {
+    return m == 2 ? SUFFIX(forward2)(x, y, k) : SUFFIX(forward_m)(m, x, y, k);
+}
+static INLINE M SUFFIX(differentiate)(const int m, const V *x, const V *g, V *dx, V *by_angle,
+                                      const SUFFIX(Coefficients) * k) {
+    return m == 2 ? SUFFIX(backward2)(x, g, dx, by_angle, k) : SUFFIX(backward_m)(m, x, g, dx, by_angle, k);
 }

@@ -93,13 +93,14 @@ class MPU(ChannelModule):
         return _LIMIT if self.learnable else math.inf
 
     def along(self, x: Tensor, dim: int) -> Tensor:
-        groups = count_groups(x.shape[dim], self.m, self.remainder)
-        if self.theta.numel() not in (1, groups):
+        theta = self.theta
+        angles, groups = theta.shape[0], count_groups(x.shape[dim], self.m, self.remainder)
+        if angles != 1 and angles != groups:
             raise ValueError(
                 f"num_parameters must be 1 or the number of groups ({groups} for {x.shape[dim]} channels, m={self.m}); "
-                f"got {self.theta.numel()}"
+                f"got {angles}"
             )
-        return cone_at_offset(x, self.theta, self._limit, self.m, dim, self.remainder, self.grouping, self.leak)
+        return cone_at_offset(x, theta, self._limit, self.m, dim, self.remainder, self.grouping, self.leak)
 
     def extra_repr(self) -> str:
         parts = [f"{self.m}"]
@@ -142,6 +143,10 @@ class LeakyMPU(MPU):
 
 
 def _project_theta(theta: Tensor) -> None:
+    # Reading one number costs a tenth of a clamp; on an accelerator it would stall the stream.
+    if theta.shape == (1,) and theta.device.type == "cpu" and not torch.compiler.is_compiling():
+        if abs(theta.item()) <= _LIMIT:
+            return
     theta.data.clamp_(-_LIMIT, _LIMIT)  # .data: graphs that saved theta stay valid, its value within the limits is kept
 
 
