@@ -34,8 +34,10 @@ test: lint
 test-all: lint
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -m slow
 
+# The paper's fitting experiment in small: every activation, both targets, every fifth width, 8 of 50 epochs.
 demo: $(VENV)/.installed
-	$(BIN)/proxact plot --out demo-output
+	$(BIN)/proxact fit --widths 2:40:5 --epochs 8 --runs demo-output/runs
+	$(BIN)/proxact report demo-output/runs --out demo-output
 
 clean:
 	rm -rf $(VENV) build demo-output *.egg-info

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import tyro
 
@@ -30,22 +32,113 @@ def plot(out: Path = Path("figures")) -> None:
         print(f"  {path}  {caption}")
 
 
-def bench(out: Path = Path("bench-output"), quick: bool = False, rounds: int = 25, compiled: bool = True) -> None:
-    """Time activations and training steps as ratios to ReLU.
+def bench(
+    what: tyro.conf.Positional[Literal["activations", "fit"]] = "activations",
+    out: Path = Path("bench-output"),
+    quick: bool = False,
+    rounds: int = 25,
+    compiled: bool = True,
+) -> None:
+    """Time activations and training steps as ratios to ReLU, or the fitting experiment against a plain loop.
 
     Args:
-        out: folder for bench.json and bench.png.
+        what: the activations, or the fitting experiment.
+        out: folder for the results.
         quick: fewer cases.
         rounds: interleaved rounds for each case.
         compiled: also the plain function under torch.compile; needs a C++ compiler, and minutes to compile.
     """
-    from .bench.run import run
+    if what == "fit":
+        from .bench.fit import run_fit
 
-    run(out, quick, rounds, compiled)
+        run_fit(out, quick)
+    else:
+        from .bench.run import run
+
+        run(out, quick, rounds, compiled)
+
+
+def fit(
+    activations: tuple[str, ...] = ("relu", "prelu", "leaky_relu", "wta", "maxout", "crelu", "mpu2"),
+    targets: tuple[Literal["cone", "leaky_relu"], ...] = ("cone", "leaky_relu"),
+    widths: str = "2:40",
+    seeds: tuple[int, ...] = (1, 2, 3),
+    epochs: int = 50,
+    samples: int = 40_000,
+    test_samples: int = 10_000,
+    target_angle: Literal["paper", "code"] = "paper",
+    learn_angle: bool = False,
+    remainder: Literal["pad", "relu"] = "pad",
+    grid_search: bool = False,
+    runs: Path = Path("runs"),
+) -> None:
+    """The paper's fitting experiment: shallow networks of every width fit two functions of two variables.
+
+    Args:
+        activations: names of the library, see proxact.names().
+        targets: a network activated by the projection onto the cone, or by 2-D Leaky ReLU.
+        widths: hidden widths, start:stop or start:stop:step as in Python, stop excluded.
+        seeds: for data, initial weights and order; all activations share them.
+        epochs: of SGD with momentum 0.9 and batches of 128.
+        samples: to train on.
+        test_samples: to test on.
+        target_angle: the cone's half-apex angle is pi/3 (paper) or has the tangent pi/3 (code).
+        learn_angle: train the MPU's angle; otherwise it keeps the tangent 1.19 of the published code.
+        remainder: what the MPU does with a unit that fills no group.
+        grid_search: run the learning rates 1e-4, 5e-4 and 1e-3 instead of the paper's choice for each target.
+        runs: where the run folders go; finished runs are not run again.
+    """
+    from .experiments import fit as experiment
+    from .experiments.runs import RunError
+
+    template = {
+        "widths": experiment.parse_widths(widths),
+        "seeds": seeds,
+        "epochs": epochs,
+        "samples": samples,
+        "test_samples": test_samples,
+        "target_angle": target_angle,
+        "learn_angle": learn_angle,
+        "remainder": remainder,
+    }
+    planned = list(experiment.plan(activations, targets, grid_search, template))
+    try:
+        for one in planned:
+            experiment.run(one, runs / "fit" / one.label)
+    except RunError as error:
+        raise SystemExit(str(error)) from error
+    print(f"{len(planned)} runs in {runs / 'fit'}; a page of them: proxact report {runs}")
+
+
+def report(runs: tyro.conf.Positional[tuple[Path, ...]], out: Path = Path("report")) -> None:
+    """Write one page with every experiment's results beside the paper's.
+
+    Args:
+        runs: folders in which to look for finished runs.
+        out: folder for index.html and the figures.
+    """
+    try:
+        from .report import build
+    except ModuleNotFoundError as error:
+        raise SystemExit(f"proxact report needs {error.name}: pip install 'proxact[experiments]'") from error
+    from .experiments.runs import RunError
+
+    try:
+        page, findings = build(list(runs), out)
+    except RunError as error:
+        raise SystemExit(str(error)) from error
+    print("\n".join(findings) or "No finished runs: the page shows the paper's numbers alone.")
+    print(f"\nThe page, for any browser and without a network: {page.resolve()}")
 
 
 def main() -> None:
-    commands = {"info": info, "plot": plot, "bench": bench}
+    commands: dict[str, Callable[..., None]] = {
+        "info": info,
+        "plot": plot,
+        "bench": bench,
+        "fit": fit,
+        "report": report,
+    }
     tyro.extras.subcommand_cli_from_dict(commands, prog="proxact", description=__doc__)
 
 

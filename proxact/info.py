@@ -1,9 +1,14 @@
-"""What ``proxact info`` prints."""
+"""Where a number comes from: versions, machine, commit. ``proxact info`` prints them."""
 
 from __future__ import annotations
 
+import functools
+import importlib.metadata
+import os
 import platform
+import subprocess
 import sys
+from pathlib import Path
 
 import torch
 from rich.console import Console
@@ -11,6 +16,8 @@ from rich.table import Table
 
 from . import __version__
 from .kernels.cone import describe
+
+_NAMED_PACKAGES = ("numpy", "timm", "rl_games", "mujoco", "gymnasium")
 
 
 def facts() -> dict[str, str]:
@@ -23,6 +30,50 @@ def facts() -> dict[str, str]:
         "threads": str(torch.get_num_threads()),
         "backend": describe(),
     }
+
+
+def versions() -> dict[str, str]:
+    """Of Python, torch and those packages that experiments rest on and that are installed."""
+    found = {"python": sys.version.split()[0], "proxact": __version__, "torch": torch.__version__}
+    for name in _NAMED_PACKAGES:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def machine() -> dict[str, str | int]:
+    cpu, cpuinfo = platform.processor() or platform.machine(), Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        models = [line.split(":", 1)[1].strip() for line in cpuinfo.read_text().splitlines() if "model name" in line]
+        cpu = models[0] if models else cpu
+    gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else "none"
+    return {
+        "cpu": cpu,
+        "cores": os.cpu_count() or 1,
+        "threads": torch.get_num_threads(),
+        "gpu": gpu,
+        "system": f"{platform.system()} {platform.machine()}",
+        "backend": describe(),
+    }
+
+
+@functools.cache
+def commit() -> str:
+    """Of the source tree this package runs from, marked where it has changes; else the version."""
+    root = Path(__file__).parent.parent
+
+    def git(*arguments: str) -> str:
+        done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    try:
+        if Path(git("rev-parse", "--show-toplevel")).resolve() != root.resolve():
+            return f"version {__version__}"
+        return git("rev-parse", "HEAD") + (" with changes" if git("status", "--porcelain", "-uno") else "")
+    except (OSError, subprocess.CalledProcessError):
+        return f"version {__version__}"
 
 
 def print_info() -> None:

@@ -63,6 +63,8 @@ def cases(quick: bool) -> Iterator[Case]:
 
 def measure(case: Case, rounds: int, seconds: float, with_compile: bool) -> dict[str, dict[str, float]]:
     """Ratios to ``F.relu`` of the usual activations, the plain function, its compiled form and the kernel."""
+    if with_compile:
+        torch.compiler.reset()  # else the ninth case would run uncompiled: the limit on recompiling one function
     x, g = (torch.randn(case.shape).to(case.dtype) for _ in range(2))
     if case.layout == "channels_last":
         x, g = (value.contiguous(memory_format=torch.channels_last) for value in (x, g))

@@ -28,11 +28,13 @@ class WTA(ChannelModule):
             raise ValueError(f"ratio must be a float in (0, 1], got {ratio!r}")
         self.ratio = ratio
 
+    def winners(self, channels: int) -> int:
+        return max(1, int(self.ratio * channels + 1e-9))  # 0.58 * 100 is 57.99... in binary
+
     def along(self, x: Tensor, dim: int) -> Tensor:
-        winners = max(1, int(self.ratio * x.shape[dim] + 1e-9))  # 0.58 * 100 is 57.99... in binary
         if x.shape[dim] == 0:
             return x.clone()
-        values, index = x.topk(winners, dim)
+        values, index = x.topk(self.winners(x.shape[dim]), dim)
         return torch.zeros_like(x).scatter(dim, index, values)
 
     def extra_repr(self) -> str:

@@ -86,10 +86,11 @@ class MPU(ChannelModule):
     @property
     def alpha(self) -> Tensor:
         """The half-apex angle in radians, shape (num_parameters,), at least float32, with gradient."""
-        return angle_from_offset(self.theta, self._limit)
+        return angle_from_offset(self.theta, self.limit)
 
     @property
-    def _limit(self) -> float:
+    def limit(self) -> float:
+        """How far alpha may go from pi/4."""
         return _LIMIT if self.learnable else math.inf
 
     def along(self, x: Tensor, dim: int) -> Tensor:
@@ -100,7 +101,7 @@ class MPU(ChannelModule):
                 f"num_parameters must be 1 or the number of groups ({groups} for {x.shape[dim]} channels, m={self.m}); "
                 f"got {angles}"
             )
-        return cone_at_offset(x, theta, self._limit, self.m, dim, self.remainder, self.grouping, self.leak)
+        return cone_at_offset(x, theta, self.limit, self.m, dim, self.remainder, self.grouping, self.leak)
 
     def extra_repr(self) -> str:
         parts = [f"{self.m}"]
@@ -115,10 +116,10 @@ class MPU(ChannelModule):
     def _watch_theta(self) -> None:
         """Hang the projection of theta on its gradient; copies, loaded and moved parameters have lost it."""
         hooks = self.theta._post_accumulate_grad_hooks
-        if self.learnable and not (hooks and _project_theta in hooks.values()):
+        if self.learnable and not (hooks and project_theta in hooks.values()):
             is_trained = self.theta.requires_grad
             self.theta.requires_grad_(True)  # a frozen theta takes no hook, but keeps one
-            self.theta.register_post_accumulate_grad_hook(_project_theta)
+            self.theta.register_post_accumulate_grad_hook(project_theta)
             self.theta.requires_grad_(is_trained)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -142,11 +143,11 @@ class LeakyMPU(MPU):
         super().__init__(m, leak=leak, **arguments)
 
 
-def _project_theta(theta: Tensor) -> None:
+def project_theta(theta: Tensor) -> None:
     # Reading one number costs a tenth of a clamp; on an accelerator it would stall the stream.
-    if theta.shape == (1,) and theta.device.type == "cpu" and not torch.compiler.is_compiling():
-        if abs(theta.item()) <= _LIMIT:
-            return
+    can_read = theta.shape == (1,) and theta.device.type == "cpu" and not torch.compiler.is_compiling()
+    if can_read and abs(theta.item()) <= _LIMIT:
+        return
     theta.data.clamp_(-_LIMIT, _LIMIT)  # .data: graphs that saved theta stay valid, its value within the limits is kept
 
 

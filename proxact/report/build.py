@@ -1,0 +1,29 @@
+"""From run folders to a page. A section is a file in ``sections/`` with a function ``section(summaries, figures)``."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from pathlib import Path
+
+from ..experiments.runs import read_summaries
+from . import sections
+from .html import Section, page
+
+
+def build(folders: list[Path], out: Path) -> tuple[Path, list[str]]:
+    """Write ``out/index.html``, which needs no other file, and the figures as PNG and SVG.
+
+    Returns the page and its findings, in sentences.
+    """
+    summaries = read_summaries(folders)
+    figures = out / "figures"
+    figures.mkdir(parents=True, exist_ok=True)
+    found: list[tuple[int, Section]] = []
+    for name in sorted(module.name for module in pkgutil.iter_modules(sections.__path__)):
+        module = importlib.import_module(f"{sections.__name__}.{name}")
+        found.append((module.ORDER, module.section(summaries, figures)))
+    ordered = [section for _, section in sorted(found, key=lambda pair: pair[0])]
+    target = out / "index.html"
+    target.write_text(page(ordered, summaries))
+    return target, [sentence for section in ordered for sentence in section.findings]
