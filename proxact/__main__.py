@@ -131,14 +131,17 @@ def report(runs: tyro.conf.Positional[tuple[Path, ...]], out: Path = Path("repor
     print(f"\nThe page, for any browser and without a network: {page.resolve()}")
 
 
+def verify() -> None:
+    """Check every result of the paper by what it constructs, and every correction to its text; exit 1 if one fails."""
+    from .theory import verify_all
+
+    if not verify_all():
+        raise SystemExit(1)
+
+
 def main() -> None:
-    commands: dict[str, Callable[..., None]] = {
-        "info": info,
-        "plot": plot,
-        "bench": bench,
-        "fit": fit,
-        "report": report,
-    }
+    listed: tuple[Callable[..., None], ...] = (info, fit, report, verify, bench, plot)
+    commands = {command.__name__: command for command in listed}
     tyro.extras.subcommand_cli_from_dict(commands, prog="proxact", description=__doc__)
 
 

@@ -31,3 +31,25 @@ def test_core_needs_only_torch():
     code = "import sys, proxact; print([m for m in ('tyro', 'rich', 'matplotlib') if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.strip() == "[]"
+
+
+def test_verify():
+    assert "51 of 51 hold" in run("verify")
+
+
+def test_verify_exits_1_when_a_claim_fails():
+    code = (
+        "import dataclasses, sys; from proxact import theory; from proxact.__main__ import main\n"
+        "broken = dataclasses.replace(theory.CLAIMS[0], residual=lambda **_: 1.0)\n"
+        "theory.verify_all.__defaults__ = ([broken], [])\n"
+        "sys.argv = ['proxact', 'verify']; main()"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 1
+
+
+def test_fit_and_report(tmp_path):
+    small = ["--widths", "2:5", "--epochs", "1", "--samples", "300", "--test-samples", "100"]
+    run("fit", "--activations", "relu", "mpu2", *small, "--runs", str(tmp_path / "runs"))
+    out = run("report", str(tmp_path / "runs"), "--out", str(tmp_path / "page"))
+    assert "mpu2 is number" in out
+    assert (tmp_path / "page/index.html").exists()

@@ -102,7 +102,7 @@ def test_the_page_needs_nothing_else(page):
     source = page.read_text()
     assert not re.search(r'(src|href)="(?!data:|#)', source)
     assert (page.parent / "figures/fit.png").exists()
-    assert (page.parent / "figures/fit.svg").exists()
+    assert (page.parent / "figures/fit-cone.svg").exists()
 
 
 def test_no_runs_at_all(tmp_path):

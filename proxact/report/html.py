@@ -23,6 +23,8 @@ table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabul
 th, td { padding: .3rem .7rem; text-align: left; border-bottom: 1px solid var(--line); white-space: nowrap; }
 th { background: var(--soft); }
 td.missing { opacity: .6; font-style: italic; }
+.side-by-side { display: flex; flex-wrap: wrap; gap: 1rem; }
+.side-by-side figure { flex: 1 1 20rem; }
 figure { margin: 1.5rem 0; }
 figure img { max-width: 100%; height: auto; background: white; border-radius: 4px; }
 figcaption, .note { font-size: .9rem; opacity: .8; }

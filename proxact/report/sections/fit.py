@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ...experiments.fit import ACTIVATIONS, LEARNING_RATES, TARGETS
@@ -36,7 +37,9 @@ def section(summaries: Sequence[dict[str, Any]], figures: Path) -> Section:
                 "smallest to largest over the seeds."
             )
         )
-        parts.append(picture(draw(main, figures), "Fitting error against hidden width"))
+        shown = zip(draw(main, figures), TARGETS, strict=True)
+        pictures = [picture(path, f"Error against hidden width, {TITLES[target]}") for path, target in shown]
+        parts.append(f'<div class="side-by-side">{"".join(pictures)}</div>')
         parts.append(bullets(findings(main)))
     for target in TARGETS:
         parts.append(f"<h3>{text(TITLES[target])}</h3>" + numbers(main, target))
@@ -95,8 +98,8 @@ def findings(runs: Sequence[dict[str, Any]]) -> list[str]:
         rank = ranking.index("mpu2") + 1
         others = [name for name in ranking if name != "mpu2"]
         said.append(
-            f"{TITLES[target].capitalize()}: mpu2 is number {rank} of {len(ranking)} with a mean error of "
-            f"{errors['mpu2']:.2e}; the best other one is {others[0]} with {errors[others[0]]:.2e} "
+            f"{TITLES[target].replace('target: ', 'Target ')}: mpu2 is number {rank} of {len(ranking)} with a mean error "
+            f"of {errors['mpu2']:.2e}; the best other one is {others[0]} with {errors[others[0]]:.2e} "
             f"({errors[others[0]] / errors['mpu2']:.2g} times), the worst {others[-1]} with {errors[others[-1]]:.2e}."
         )
     return said
@@ -136,26 +139,36 @@ def describe(config: dict[str, Any]) -> str:
     return ", ".join(said)
 
 
-def draw(runs: Sequence[dict[str, Any]], figures: Path) -> Path:
-    """The paper's figure; returns the SVG."""
-    figure = Figure(figsize=(10, 4.6), layout="constrained")
-    panels = figure.subplots(1, 2, sharex=True)
-    handles: dict[str, Any] = {}
+def draw(runs: Sequence[dict[str, Any]], figures: Path) -> list[Path]:
+    """The paper's figure as one PNG, and as one SVG for each target, which a phone shows one below the other."""
+    both = Figure(figsize=(11, 4.6), layout="constrained")
+    panels = both.subplots(1, 2)
     for axes, target in zip(panels, TARGETS, strict=True):
-        found = by_activation(runs, target)
-        for i, name in enumerate([*ACTIVATIONS, *sorted(set(found) - set(ACTIVATIONS))]):
-            if name not in found:
-                continue
-            widths = found[name]["config"]["widths"]
-            columns = [found[name]["metrics"]["best_mse"][str(width)] for width in widths]
-            emphasis = {"linewidth": 2.4, "color": "black"} if name.startswith("mpu") else {"color": f"C{i}"}
-            means = [sum(column) / len(column) for column in columns]
-            (handles[name],) = axes.plot(widths, means, label=name, **emphasis)
-            lows, highs = [min(column) for column in columns], [max(column) for column in columns]
-            axes.fill_between(widths, lows, highs, alpha=0.15, color=emphasis["color"], linewidth=0)
-        axes.set(yscale="log", xlabel="hidden width", ylabel="mean squared error", title=TITLES[target])
-        axes.grid(alpha=0.3)
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=len(handles) or 1, fontsize=9)
-    figure.savefig(figures / "fit.png", dpi=150)
-    figure.savefig(figures / "fit.svg", metadata={"Date": None})
-    return figures / "fit.svg"
+        _panel(axes, by_activation(runs, target), TITLES[target])
+    handles, labels = panels[0].get_legend_handles_labels()
+    both.legend(handles, labels, loc="outside lower center", ncols=max(1, len(labels)), fontsize=9)
+    both.savefig(figures / "fit.png", dpi=150)
+    paths = []
+    for target in TARGETS:
+        figure = Figure(figsize=(5.6, 4.4), layout="constrained")
+        axes = figure.subplots()
+        _panel(axes, by_activation(runs, target), TITLES[target])
+        axes.legend(fontsize=8, ncols=2)
+        paths.append(figures / f"fit-{target}.svg")
+        figure.savefig(paths[-1], metadata={"Date": None})
+    return paths
+
+
+def _panel(axes: Axes, found: dict[str, dict[str, Any]], title: str) -> None:
+    for i, name in enumerate([*ACTIVATIONS, *sorted(set(found) - set(ACTIVATIONS))]):
+        if name not in found:
+            continue
+        widths = found[name]["config"]["widths"]
+        columns = [found[name]["metrics"]["best_mse"][str(width)] for width in widths]
+        color = "black" if name == "mpu2" else f"C{i}"
+        means = [sum(column) / len(column) for column in columns]
+        axes.plot(widths, means, label=name, color=color, linewidth=2.4 if name == "mpu2" else 1.5)
+        lows, highs = [min(column) for column in columns], [max(column) for column in columns]
+        axes.fill_between(widths, lows, highs, alpha=0.15, color=color, linewidth=0)
+    axes.set(yscale="log", xlabel="hidden width", ylabel="mean squared error", title=title)
+    axes.grid(alpha=0.3)
