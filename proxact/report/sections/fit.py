@@ -98,8 +98,8 @@ def findings(runs: Sequence[dict[str, Any]]) -> list[str]:
         rank = ranking.index("mpu2") + 1
         others = [name for name in ranking if name != "mpu2"]
         said.append(
-            f"{TITLES[target].replace('target: ', 'Target ')}: mpu2 is number {rank} of {len(ranking)} with a mean error "
-            f"of {errors['mpu2']:.2e}; the best other one is {others[0]} with {errors[others[0]]:.2e} "
+            f"{TITLES[target].replace('target: ', 'Target ')}: mpu2 is number {rank} of {len(ranking)}, mean error "
+            f"{errors['mpu2']:.2e}; the best other one is {others[0]} with {errors[others[0]]:.2e} "
             f"({errors[others[0]] / errors['mpu2']:.2g} times), the worst {others[-1]} with {errors[others[-1]]:.2e}."
         )
     return said
