@@ -91,21 +91,21 @@ def fit(
     from .experiments import fit as experiment
     from .experiments.runs import RunError
 
-    template = {
-        "widths": experiment.parse_widths(widths),
-        "seeds": seeds,
-        "epochs": epochs,
-        "samples": samples,
-        "test_samples": test_samples,
-        "target_angle": target_angle,
-        "learn_angle": learn_angle,
-        "remainder": remainder,
-    }
-    planned = list(experiment.plan(activations, targets, grid_search, template))
     try:
+        template = {
+            "widths": experiment.parse_widths(widths),
+            "seeds": seeds,
+            "epochs": epochs,
+            "samples": samples,
+            "test_samples": test_samples,
+            "target_angle": target_angle,
+            "learn_angle": learn_angle,
+            "remainder": remainder,
+        }
+        planned = list(experiment.plan(activations, targets, grid_search, template))
         for one in planned:
             experiment.run(one, runs / "fit" / one.label)
-    except RunError as error:
+    except (RunError, ValueError) as error:
         raise SystemExit(str(error)) from error
     print(f"{len(planned)} runs in {runs / 'fit'}; a page of them: proxact report {runs}")
 

@@ -47,6 +47,17 @@ def test_verify_exits_1_when_a_claim_fails():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 1
 
 
+def test_fit_tells_what_is_wrong():
+    for arguments, message in (
+        (["--activations", "rleu"], "got 'rleu'; near ones: relu"),
+        (["--widths", "5"], "widths must be start:stop"),
+    ):
+        done = subprocess.run([sys.executable, "-m", "proxact", "fit", *arguments], capture_output=True, text=True)
+        assert done.returncode == 1
+        assert message in done.stderr
+        assert "Traceback" not in done.stderr
+
+
 def test_fit_and_report(tmp_path):
     small = ["--widths", "2:5", "--epochs", "1", "--samples", "300", "--test-samples", "100"]
     run("fit", "--activations", "relu", "mpu2", *small, "--runs", str(tmp_path / "runs"))

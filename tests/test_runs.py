@@ -1,5 +1,6 @@
 """Run folders survive being killed, torn and used twice."""
 
+import importlib.util
 import json
 import os
 import signal
@@ -58,6 +59,8 @@ def test_a_finished_run_has_everything_and_is_not_run_again(tmp_path):
     assert summary["curve"] == [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
     names = {path.name for path in tmp_path.iterdir()}
     assert {"config.json", "metrics.jsonl", "summary.json", "env.json"} <= names
+    if importlib.util.find_spec("tensorboard"):
+        assert list((tmp_path / "tensorboard").glob("events*"))
     assert not any(name.startswith("checkpoint") for name in names)
     assert set(json.loads((tmp_path / "env.json").read_text())) >= {"commit", "versions", "machine", "wall_seconds"}
     before = (tmp_path / "summary.json").stat().st_mtime_ns

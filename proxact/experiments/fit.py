@@ -209,6 +209,8 @@ def plan(
     activations: tuple[str, ...], targets: tuple[str, ...], grid_search: bool, template: dict[str, Any]
 ) -> Iterator[Fit]:
     """Every batch of trainings, in the order in which they run."""
+    for activation in activations:
+        get(activation)  # a wrong name is told before hours of work, not after
     for target in targets:
         rates = GRID if grid_search else (LEARNING_RATES[target],)
         for rate in rates:
