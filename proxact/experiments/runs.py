@@ -137,6 +137,11 @@ class Run:
         """Of this process and the ones before it, up to their last checkpoint."""
         return self._seconds_before + time.time() - self._started
 
+    @property
+    def stop_requested(self) -> bool:
+        """After Ctrl-C: save soon."""
+        return self._stop
+
     def _request_stop(self, _signal: int, _frame: FrameType | None) -> None:
         if self._stop:
             raise KeyboardInterrupt  # asked twice: at once, without saving

@@ -1,0 +1,91 @@
+"""The paper's reinforcement-learning experiment: PPO in the Ant environment, 4,096 ants x 16 steps x 500 epochs.
+
+The score is the mean episode return over the last 10 % of the epochs; the best over training is kept too.
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ..envs import AntVec
+from ..nn import MPU
+from .ppo import Ppo
+from .progress import Progress
+from .runs import Run
+
+ACTIVATIONS = ("relu", "leaky_relu", "prelu", "wta", "mpu2", "leaky_mpu2", "mpu3", "elu")
+MODELS = {"mlp": (256, 128, 64), "mlp+": (256, 128, 96)}
+_SECONDS_BETWEEN_CHECKPOINTS = 30.0
+
+
+@dataclass(frozen=True)
+class Ant:
+    """One training: IsaacGym's settings for its Ant."""
+
+    activation: str
+    seed: int = 1
+    model: str = "mlp"
+    epochs: int = 500
+    num_envs: int = 4096
+    horizon: int = 16
+    minibatch: int = 32_768
+    mini_epochs: int = 4
+    reward_scale: float = 0.01
+    clip_observations: float = 5.0
+    preset: str = "paper"
+
+    @property
+    def label(self) -> str:
+        return f"{self.model.replace('+', '-plus')}/{self.activation}/seed{self.seed}"
+
+
+def run(ant: Ant, folder: Path) -> dict[str, Any]:
+    """Train, or go on training, and return the summary."""
+    config = asdict(ant)
+    with Run(folder, "ant", ant.activation, ant.seed, config) as record:
+        if record.is_finished:
+            return record.summary
+        env = AntVec(ant.num_envs)
+        device = "cuda:0" if torch.cuda.is_available() else "cpu"
+        ppo = Ppo(env, ant.activation, ant.seed, {**config, "units": MODELS[ant.model], "device": device}, folder)
+        state = record.load()
+        if state is not None:
+            ppo.load(state)
+        saved = time.monotonic()
+        with Progress(f"ant {ant.label}", ant.epochs) as progress:
+            while ppo.agent.epoch_num < ant.epochs:
+                row = ppo.epoch()
+                row |= angles(ppo.model)
+                record.log({name: round(value, 6) for name, value in row.items()})
+                progress.update(int(row["epoch"]), f"return {row['return']:.0f}")
+                if record.stop_requested or time.monotonic() - saved > _SECONDS_BETWEEN_CHECKPOINTS:
+                    record.save(ppo.state())
+                    saved = time.monotonic()
+        torch.save(ppo.model.state_dict(), folder / "policy.pt")
+        shutil.rmtree(folder / "rl_games", ignore_errors=True)
+        env.close()
+        return record.finish(score(record.rows))
+
+
+def angles(model: torch.nn.Module) -> dict[str, float]:
+    """The half-apex angles of the layers, by name."""
+    units = [unit for unit in model.modules() if isinstance(unit, MPU)]
+    return {f"angle{i}": float(math.pi / 4 + unit.theta.detach().mean()) for i, unit in enumerate(units)}
+
+
+def score(rows: list[dict[str, Any]]) -> dict[str, float]:
+    last = rows[-max(1, len(rows) // 10) :]
+    returns = [row["return"] for row in last]
+    return {
+        "score": sum(returns) / len(returns),
+        "best_return": max(row["return"] for row in rows),
+        "last_return": rows[-1]["return"],
+        "unstable": rows[-1]["unstable"],
+    }
