@@ -1,7 +1,7 @@
 """Activations as projections onto convex sets."""
 
-from . import nn, project
-from .nn import MPU, WTA, CReLU, LeakyMPU, Maxout, Projection, gain
+from . import nn, project, prox
+from .nn import MPU, WTA, CReLU, Leaky, LeakyMPU, Maxout, Projection, Prox, gain
 from .project import EmptySetError
 from .registry import get, names
 
@@ -12,12 +12,15 @@ __all__ = [
     "WTA",
     "CReLU",
     "EmptySetError",
+    "Leaky",
     "LeakyMPU",
     "Maxout",
     "Projection",
+    "Prox",
     "gain",
     "get",
     "names",
     "nn",
     "project",
+    "prox",
 ]

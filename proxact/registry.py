@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import inspect
 import re
 from collections.abc import Callable
@@ -10,8 +11,23 @@ from typing import Any
 
 from torch import nn
 
-from .nn import MPU, WTA, CReLU, LeakyMPU, Maxout, Projection
+from .nn import (
+    MPU,
+    WTA,
+    CReLU,
+    Entmax,
+    GroupSoftThreshold,
+    LeakyMPU,
+    Maxout,
+    ModReLU,
+    Projection,
+    Prox,
+    SoftThreshold,
+    Sparsemax,
+    Squash,
+)
 from .project import SETS
+from .prox import CATALOGUE
 
 _ELEMENTWISE: dict[str, type[nn.Module]] = {
     "identity": nn.Identity,
@@ -43,6 +59,15 @@ _ALONG_CHANNELS: dict[str, Callable[..., nn.Module]] = {
     "maxout": Maxout,
     "crelu": CReLU,
     "softmax": lambda dim=-1, inplace=False: nn.Softmax(dim),
+    "soft_threshold": SoftThreshold,
+    "group_soft_threshold": GroupSoftThreshold,
+    "modrelu": ModReLU,
+    "squash": Squash,
+    "sparsemax": Sparsemax,
+    "entmax": Entmax,
+}
+_PROXES = {
+    name: functools.partial(Prox, name) for name in CATALOGUE if name not in {*_ELEMENTWISE, *_ALONG_CHANNELS, *SETS}
 }
 
 _MPU_NAME = re.compile(r"(leaky_)?mpu(\d*)")
@@ -52,7 +77,7 @@ _LISTED_M = (2, 3, 4, 5, 6, 8)
 def names() -> list[str]:
     """The known names. ``mpu<m>`` and ``leaky_mpu<m>`` work for every m; the usual ones are listed."""
     units = [f"{leaky}mpu{m}" for leaky in ("", "leaky_") for m in ("", *_LISTED_M)]
-    return sorted([*_ELEMENTWISE, *_ALONG_CHANNELS, *SETS, *units])
+    return sorted([*_ELEMENTWISE, *_ALONG_CHANNELS, *SETS, *_PROXES, *units])
 
 
 def get(name: str, **arguments: Any) -> nn.Module:
@@ -72,8 +97,8 @@ def get(name: str, **arguments: Any) -> nn.Module:
     key = name.lower().replace("-", "_")
     if match := _MPU_NAME.fullmatch(key):
         return (LeakyMPU if match[1] else MPU)(int(match[2] or 2), **arguments)
-    if key in _ALONG_CHANNELS:
-        return _ALONG_CHANNELS[key](**arguments)
+    if make := _ALONG_CHANNELS.get(key) or _PROXES.get(key):
+        return make(**arguments)
     if key in SETS:
         arguments.pop("inplace", None)
         return Projection(key, **arguments)

@@ -217,3 +217,23 @@ def test_by_name(monkeypatch):
         project.cone(x, 0.5, impl="c")
     torch.testing.assert_close(project.cone(x, 0.5), project.cone(x, 0.5, impl="torch"))
     assert "not built" in kernel.describe()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("m", [1, 2, 3, 4, 8, 11])
+@pytest.mark.parametrize("layout", ["last", "nchw"])
+def test_the_apex_has_derivative_0(m, layout, dtype):
+    """Whole groups of zeros among others, as ReLU has at 0; also for the angle."""
+    torch.manual_seed(0)
+    shape, dim = ((40, 4 * m), 1) if layout == "last" else ((2, 4 * m, 5, 9), 1)
+    x = torch.randn(shape).to(dtype)
+    x[0] = 0
+    x[:, :m] = 0
+    found = []
+    for impl in ("c", "torch"):
+        point, alpha = x.clone().requires_grad_(), torch.tensor([0.5], requires_grad=True)
+        project.cone(point, alpha, m, dim, impl=impl).backward(torch.ones_like(x))
+        assert not point.grad[0].any()
+        assert not point.grad[:, :m].any()
+        found.append((point.grad, alpha.grad))
+    torch.testing.assert_close(found[0], found[1], rtol=2e-2 if dtype.itemsize == 2 else 1e-5, atol=2e-2)

@@ -117,7 +117,8 @@ static __attribute__((noinline)) void LOOP(rescue)(int m, int present, int count
             b[j] = g && j < present ? LOOP(load)(g + j * member + i * lane, 1, 1)[0] : 0;
             squares += a[j] * a[j], sizes += fabs(a[j]);
         }
-        if (m == 2 ? sizes <= k->largest : sizes == 0 || (squares >= k->smallest && squares <= k->largest)) continue;
+        /* At 0 the fast formulas give the value but not the derivative, which is that of the apex: 0. */
+        if (m == 2 ? sizes <= k->largest : (!g && sizes == 0) || (squares >= k->smallest && squares <= k->largest)) continue;
         if (g)
             careful_backward(m, a, b, c, &turn, angle + (by_group ? i : 0), leak);
         else
@@ -150,10 +151,8 @@ static INLINE V LOOP(backward_step)(const int m, const int woven, const int pres
     M fit = SUFFIX(differentiate)(m, in, given, out, &turn, k);
     LOOP(write)(m, woven, present, count, dx, member, lane, out);
     if (__builtin_expect(!SUFFIX(all)(fit), 0)) {
-        if (m != 2) fit |= SUFFIX(is_zero)(m, in);
         turn = SUFFIX(where)(fit, turn);
-        if (!SUFFIX(all)(fit))
-            LOOP(rescue)(m, present, count, skip, x, g, dx, member, lane, angle, by_angle, by_group, leak);
+        LOOP(rescue)(m, present, count, skip, x, g, dx, member, lane, angle, by_angle, by_group, leak);
     }
     return turn;
 }
@@ -185,7 +184,6 @@ static INLINE V LOOP(backward_pairs)(const int m, const S *x, const S *g, S *dx,
     UNROLL
     for (int j = 0; j < m; j++) LOOP(narrow_pairs_to)(dx + j * member, g_even[j], g_odd[j]);
     if (__builtin_expect(!SUFFIX(all)(fit_even & fit_odd), 0)) {
-        if (m != 2) fit_even |= SUFFIX(is_zero)(m, even), fit_odd |= SUFFIX(is_zero)(m, odd);
         turn_even = SUFFIX(where)(fit_even, turn_even), turn_odd = SUFFIX(where)(fit_odd, turn_odd);
         LOOP(rescue)(m, m, 2 * LANES, 0, x, g, dx, member, 1, angle, by_angle, 0, leak);
     }

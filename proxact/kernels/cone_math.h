@@ -130,7 +130,7 @@ static INLINE SUFFIX(Round) SUFFIX(locate)(V sum, V squares, V *Q, const SUFFIX(
     return r;
 }
 
-/* Of the groups whose squares are too small, those that are exactly 0 are fine. */
+/* Of the groups whose squares are too small, those that are exactly 0 are projected right. */
 static INLINE M SUFFIX(is_zero)(const int m, const V *x) {
     V any = {0};
     UNROLL
