@@ -33,16 +33,16 @@ def plot(out: Path = Path("figures")) -> None:
 
 
 def bench(
-    what: tyro.conf.Positional[Literal["activations", "fit"]] = "activations",
+    what: tyro.conf.Positional[Literal["activations", "fit", "unroll"]] = "activations",
     out: Path = Path("bench-output"),
     quick: bool = False,
     rounds: int = 25,
     compiled: bool = True,
 ) -> None:
-    """Time activations and training steps as ratios to ReLU, or the fitting experiment against a plain loop.
+    """Time activations as ratios to ReLU, the fitting experiment against a loop, or batched solvers against cvxpy.
 
     Args:
-        what: the activations, or the fitting experiment.
+        what: the activations, the fitting experiment, or the solvers.
         out: folder for the results.
         quick: fewer cases.
         rounds: interleaved rounds for each case.
@@ -52,6 +52,10 @@ def bench(
         from .bench.fit import run_fit
 
         run_fit(out, quick)
+    elif what == "unroll":
+        from .bench.unroll import run_unroll
+
+        run_unroll(out, quick)
     else:
         from .bench.run import run
 
