@@ -1,6 +1,6 @@
 """Activations as projections onto convex sets."""
 
-from . import nn, project, prox
+from . import nn, project, prox, unroll
 from .nn import MPU, WTA, CReLU, Leaky, LeakyMPU, Maxout, Projection, Prox, gain
 from .project import EmptySetError
 from .registry import get, names
@@ -23,4 +23,5 @@ __all__ = [
     "nn",
     "project",
     "prox",
+    "unroll",
 ]

@@ -6,6 +6,7 @@ from torch import nn
 
 from proxact import Projection, project
 from proxact.unroll import ADMM, FISTA, PDHG, PGD, ProximalGradient
+from proxact.unroll._optimality import balanced
 
 F64 = torch.float64
 METHODS = [PGD, ProximalGradient, FISTA, ADMM, PDHG]
@@ -225,6 +226,35 @@ def test_momentum_saves_steps():
     P, q = torch.diag(torch.logspace(0, -3, 8, dtype=F64)), normal(20, 8, seed=2)
     counts = [method(P, torch.relu, tol=1e-8, steps=50_000).solve(q).iterations.max() for method in (PGD, FISTA)]
     assert counts[1] < counts[0] / 5
+
+
+def test_restarted_momentum_converges_linearly():
+    """Equal numbers of digits cost equal numbers of steps; without restarts the last ones cost more and more."""
+    P, q = torch.diag(torch.logspace(0, -2, 8, dtype=F64)), normal(20, 8, seed=2)
+    few, many = (FISTA(P, torch.relu, tol=tol, steps=5000).solve(q).iterations.max() for tol in (1e-6, 1e-12))
+    assert many < 2.2 * few
+
+
+@pytest.mark.parametrize("g", [project.simplex, soft_threshold], ids=["set", "prox"])
+def test_new_penalty_keeps_the_point(g):
+    """Another rho: the state changes, the z and the multiplier that it stands for do not."""
+    solver = ADMM(quadratic(3, n=4), g)
+    v, new = normal(3, 4, seed=2), torch.tensor([0.1, 1.0, 7.0], dtype=F64)
+    layer = solver._weights(solver.size)
+    moved = solver._resized(v, layer, new)
+    before, after = solver._prox(v, layer["step"]), solver._prox(moved, 1 / new)
+    torch.testing.assert_close(after, before)
+    torch.testing.assert_close(new[:, None] * (moved - after), solver.size[:, None] * (v - before))
+
+
+def test_penalty_is_one_for_all_problems_that_share_their_matrices():
+    primal, dual = torch.tensor([[9.0, 1.0], [16.0, 1.0]]), torch.tensor([[1.0, 1.0], [1.0, 9.0]])
+    torch.testing.assert_close(balanced(torch.tensor(1.0), primal[:1], dual[:1]), torch.tensor(1.0))  # sqrt(3) is small
+    torch.testing.assert_close(balanced(torch.tensor(3.0), primal[:, 0], dual[:, 0]), torch.tensor(3 * 12**0.5))
+    torch.testing.assert_close(balanced(torch.ones(2), primal, dual), torch.tensor([12**0.5, 1.0]))
+    torch.testing.assert_close(balanced(torch.ones(2, 1), primal, dual), torch.tensor([[1.0], [1.0]]))
+    torch.testing.assert_close(balanced(torch.ones(2, 2), primal, dual), torch.tensor([[3.0, 1.0], [4.0, 1 / 3]]))
+    assert balanced(torch.tensor(2.0), torch.tensor(0.0), torch.tensor(1.0)) == 2  # nothing to compare
 
 
 @pytest.mark.parametrize("method", WITH_A)
