@@ -92,7 +92,7 @@ class AntVec(VectorEnv):
             self._rng = np.random.default_rng(seed)
         self._sensors[:] = 0
         self._start_episodes(np.ones(self.num_envs, dtype=bool))
-        self._observation = self._observe()
+        self._observation = self._observe(slice(None))
         return self._observation.copy(), {}
 
     def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
@@ -118,7 +118,7 @@ class AntVec(VectorEnv):
         self.unstable += int(unstable.sum())
         self._state[unstable] = before[unstable]  # a finite stand-in, replaced below
         self._sensors[unstable] = 0
-        observation = self._observe()
+        observation = self._observe(slice(None))
         observation[unstable] = self._observation[unstable]
         potential = potential_of(self._position)
         rewards = reward_of(observation, potential - self._potential, self._position[:, 2])
@@ -130,7 +130,7 @@ class AntVec(VectorEnv):
         if done.any():
             info = {"final_obs": observation.copy(), "_final_obs": done}
             self._start_episodes(done)
-            observation[done] = self._observe()[done]
+            observation[done] = self._observe(done)
         self._observation = observation
         return observation.copy(), rewards.astype(np.float32), terminated, truncated, info
 
@@ -161,9 +161,10 @@ class AntVec(VectorEnv):
         self._sensors[which] = 0
         self._potential[which] = potential_of(self._position[which])
 
-    def _observe(self) -> Array:
-        scaled = (2 * self._state[:, 8:16] - self._high - self._low) / (self._high - self._low)
-        return observe(self._state, scaled, self._sensors[:, -1], self._actions)
+    def _observe(self, which: Array | slice) -> Array:
+        state = self._state[which]
+        scaled = (2 * state[:, 8:16] - self._high - self._low) / (self._high - self._low)
+        return observe(state, scaled, self._sensors[which, -1], self._actions[which])
 
 
 def _ignore(_message: str) -> None:

@@ -51,7 +51,10 @@ def _leg(name: str, signs: tuple[int, int]) -> str:
 
 
 def mjcf() -> str:
-    """The model; sensors are force and torque at each foot."""
+    """The model; sensors are force and torque at each foot.
+
+    Fused bodies and no search for islands: one ant is one island, and both save an eighth of the time.
+    """
     legs = "".join(_leg(name, signs) for name, signs in LEGS.items())
     sensors = "".join(f'<force site="{name}_foot"/><torque site="{name}_foot"/>' for name in LEGS)
     motors = "".join(
@@ -61,9 +64,9 @@ def mjcf() -> str:
     )
     return f"""
 <mujoco model="ant">
-  <compiler angle="degree" inertiafromgeom="true"/>
+  <compiler angle="degree" inertiafromgeom="true" fusestatic="true"/>
   <option timestep="{CONTROL_SECONDS / SUBSTEPS}" gravity="0 0 -9.81" solver="Newton" cone="pyramidal">
-    <flag autoreset="disable"/>
+    <flag autoreset="disable" island="disable"/>
   </option>
   <default>
     <joint type="hinge" armature="0.01" damping="0.1" limited="true"/>

@@ -61,7 +61,10 @@ class _Env(IVecEnv):
 
 
 class Ppo:
-    """One training. ``epoch()`` plays and learns once; ``state()`` and ``load()`` are exact."""
+    """One training. ``epoch()`` plays and learns once; ``state()`` and ``load()`` are exact.
+
+    Environments that cannot save themselves (Gymnasium's own) start new episodes after ``load()``.
+    """
 
     def __init__(self, env: Any, activation: str, seed: int, config: dict[str, Any], scratch: Path) -> None:
         torch.manual_seed(seed)
@@ -159,7 +162,7 @@ class Ppo:
             "dones": agent.dones,
             "sums": [agent.current_rewards, agent.current_shaped_rewards, agent.current_lengths],
             "meters": [(meter.mean, int(meter.current_size)) for meter in meters],
-            "env": self.env.get_state(),
+            "env": self.env.get_state() if _is_restorable(self.env) else None,
             "random": torch.get_rng_state(),
         }
         return copy.deepcopy(found)  # training goes on in the same tensors
@@ -174,5 +177,19 @@ class Ppo:
         meters = (agent.game_rewards, agent.game_shaped_rewards, agent.game_lengths)
         for meter, (mean, size) in zip(meters, state["meters"], strict=True):
             meter.mean, meter.current_size = mean, size
-        self.env.set_state(state["env"])
+        if _is_restorable(self.env):
+            self.env.set_state(state["env"])
+        else:
+            self._restart()
         torch.set_rng_state(state["random"])
+
+    def _restart(self) -> None:
+        agent = self.agent
+        agent.obs = agent.env_reset()
+        agent.dones.fill_(1)
+        for sums in (agent.current_rewards, agent.current_shaped_rewards, agent.current_lengths):
+            sums.zero_()
+
+
+def _is_restorable(env: Any) -> bool:
+    return hasattr(env, "get_state") and hasattr(env, "set_state")
