@@ -1,6 +1,9 @@
 """Activations as projections onto convex sets."""
 
-from . import nn, project, prox, unroll
+from . import monitor, nn, project, prox, unroll
+from .conversion import convert, param_groups, revert, summary
+from .cost import cost, register_cost
+from .integrations import act_layer, register_hf, register_timm
 from .nn import MPU, WTA, CReLU, Leaky, LeakyMPU, Maxout, Projection, Prox, gain
 from .project import EmptySetError
 from .registry import get, names
@@ -17,11 +20,21 @@ __all__ = [
     "Maxout",
     "Projection",
     "Prox",
+    "act_layer",
+    "convert",
+    "cost",
     "gain",
     "get",
+    "monitor",
     "names",
     "nn",
+    "param_groups",
     "project",
     "prox",
+    "register_cost",
+    "register_hf",
+    "register_timm",
+    "revert",
+    "summary",
     "unroll",
 ]

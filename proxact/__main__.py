@@ -33,16 +33,16 @@ def plot(out: Path = Path("figures")) -> None:
 
 
 def bench(
-    what: tyro.conf.Positional[Literal["activations", "fit", "unroll"]] = "activations",
+    what: tyro.conf.Positional[Literal["activations", "fit", "unroll", "ant"]] = "activations",
     out: Path = Path("bench-output"),
     quick: bool = False,
     rounds: int = 25,
     compiled: bool = True,
 ) -> None:
-    """Time activations as ratios to ReLU, the fitting experiment against a loop, or batched solvers against cvxpy.
+    """Time activations against ReLU, fitting against a loop, solvers against cvxpy, or the ant against others.
 
     Args:
-        what: the activations, the fitting experiment, or the solvers.
+        what: the activations, the fitting experiment, the solvers, or the ant (needs stable-baselines3).
         out: folder for the results.
         quick: fewer cases.
         rounds: interleaved rounds for each case.
@@ -56,6 +56,10 @@ def bench(
         from .bench.unroll import run_unroll
 
         run_unroll(out, quick)
+    elif what == "ant":
+        from .bench.ant import run_ant
+
+        run_ant(out, quick)
     else:
         from .bench.run import run
 
@@ -170,6 +174,29 @@ def ant(
     print(f"{len(planned)} runs in {runs / 'ant'}; a page of them: proxact report {runs}")
 
 
+def play(run: tyro.conf.Positional[Path], out: Path | None = None, seconds: float = 10.0) -> None:
+    """Film what a run of proxact ant has learnt.
+
+    Args:
+        run: the folder of a finished run.
+        out: the film, a .gif or .webp; play.gif in the run's folder if not given.
+        seconds: of the ant's time.
+    """
+    try:
+        from .experiments.play import play as film
+    except ModuleNotFoundError as error:
+        raise SystemExit(f"proxact play needs {error.name}: pip install 'proxact[rl]'") from error
+    from .experiments.runs import RunError
+
+    out = out or run / "play.gif"
+    try:
+        found = film(run, out, seconds)
+    except (RunError, ValueError) as error:
+        raise SystemExit(str(error)) from error
+    print(f"{found['steps']} steps, return {found['return']:.0f}, {found['metres']:.1f} m at {found['speed']:.1f} m/s")
+    print(out)
+
+
 def report(runs: tyro.conf.Positional[tuple[Path, ...]], out: Path = Path("report")) -> None:
     """Write one page with every experiment's results beside the paper's.
 
@@ -191,6 +218,30 @@ def report(runs: tyro.conf.Positional[tuple[Path, ...]], out: Path = Path("repor
     print(f"\nThe page, for any browser and without a network: {page.resolve()}")
 
 
+def cost(
+    network: tyro.conf.Positional[str],
+    activation: str | None = None,
+    batch: int | None = None,
+    rule: Literal["paper", "exact"] = "paper",
+    modules: bool = False,
+) -> None:
+    """Count the multiply-adds of a network, and show what the paper prints for it.
+
+    Args:
+        network: resnet18, resnet18+, resnet34, resnet50, resnet101, ant-mlp, ant-mlp+, timm/<name>, torchvision/<name>.
+        activation: a name of the library, see proxact.names(); ReLU, or what the network comes with, if not given.
+        batch: samples; the paper's if not given, 1 for the networks of libraries.
+        rule: as the paper counts, or the multiplications that are done.
+        modules: a row for each module, not for each class of modules.
+    """
+    from .cost.command import describe
+
+    try:
+        print(describe(network, activation, batch, rule, modules))
+    except ValueError as error:
+        raise SystemExit(str(error)) from error
+
+
 def verify() -> None:
     """Check every result of the paper by what it constructs, and every correction to its text; exit 1 if one fails."""
     from .theory import verify_all
@@ -200,7 +251,7 @@ def verify() -> None:
 
 
 def main() -> None:
-    listed: tuple[Callable[..., None], ...] = (info, fit, ant, report, verify, bench, plot)
+    listed: tuple[Callable[..., None], ...] = (info, fit, ant, play, report, cost, verify, bench, plot)
     commands = {command.__name__: command for command in listed}
     tyro.extras.subcommand_cli_from_dict(commands, prog="proxact", description=__doc__)
 

@@ -84,6 +84,11 @@ class AntVec(VectorEnv):
     # The state is time, position (3), orientation (4, w first), joints (8), velocity (3, world), turning (3, torso's
     # frame), joint velocities (8).
     @property
+    def physics(self) -> Array:
+        """MuJoCo's states (n, 30), as mj_setState with mjSTATE_FULLPHYSICS takes them; a copy."""
+        return self._state.copy()
+
+    @property
     def _position(self) -> Array:
         return self._state[:, 1:4]
 

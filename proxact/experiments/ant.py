@@ -20,14 +20,13 @@ from gymnasium.spaces import Box
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from ..envs import AntVec
+from ..models.mlp import ANT_UNITS
 from ..nn import MPU
 from ..registry import get
 from .ppo import Ppo
 from .progress import Progress
 from .runs import Run
 
-ACTIVATIONS = ("relu", "leaky_relu", "prelu", "wta", "mpu2", "leaky_mpu2", "mpu3", "elu")
-MODELS = {"mlp": (256, 128, 64), "mlp+": (256, 128, 96)}
 OURS = "ant"
 _SECONDS_BETWEEN_CHECKPOINTS = 30.0
 
@@ -51,8 +50,8 @@ class Ant:
 
     def __post_init__(self) -> None:
         get(self.activation)
-        if self.model not in MODELS:
-            raise ValueError(f"model must be one of {', '.join(MODELS)}, got {self.model!r}")
+        if self.model not in ANT_UNITS:
+            raise ValueError(f"model must be one of {', '.join(ANT_UNITS)}, got {self.model!r}")
         if self.num_envs * self.horizon % self.minibatch:
             raise ValueError(
                 f"minibatch must divide num_envs x horizon = {self.num_envs * self.horizon}, got {self.minibatch}"
@@ -81,7 +80,7 @@ def run(ant: Ant, folder: Path) -> dict[str, Any]:
             return record.summary
         env = make_env(ant.env, ant.num_envs)
         device = "cuda:0" if torch.cuda.is_available() else "cpu"
-        ppo = Ppo(env, ant.activation, ant.seed, {**config, "units": MODELS[ant.model], "device": device}, folder)
+        ppo = Ppo(env, ant.activation, ant.seed, {**config, "units": ANT_UNITS[ant.model], "device": device}, folder)
         state = record.load()
         if state is not None:
             ppo.load(state)

@@ -33,6 +33,11 @@ class _Builder(network_builder.A2CBuilder):
         return _Network(self.params, **kwargs)
 
 
+def register_network() -> None:
+    """Let rl_games' settings say ``network: {name: proxact, mlp: {activation: mpu2}}``, with any name of ours."""
+    model_builder.register_network("proxact", _Builder)
+
+
 class _Env(IVecEnv):
     """A Gymnasium vector environment as rl_games wants it: one flag for both ends, cut-offs told apart in the infos."""
 
@@ -71,7 +76,7 @@ class Ppo:
         np.random.seed(seed)
         self.env = env
         wrapped = _Env(env, seed, config["clip_observations"])
-        model_builder.register_network("proxact", _Builder)
+        register_network()
         units = list(config["units"])
         network = {
             "name": "proxact",

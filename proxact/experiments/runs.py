@@ -183,12 +183,12 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 
 
 def read_summaries(folders: list[Path]) -> list[dict[str, Any]]:
-    """The summaries of all finished runs in and below these folders, in the order of their paths."""
+    """The summaries of all finished runs in and below these folders, each with its ``folder``, in order."""
     missing = [str(folder) for folder in folders if not folder.exists()]
     if missing:
         raise RunError(f"no such folder: {', '.join(missing)}")
     paths = sorted({path for folder in folders for path in folder.rglob("summary.json")})
-    return [json.loads(path.read_text()) for path in paths]
+    return [{**json.loads(path.read_text()), "folder": path.parent} for path in paths]
 
 
 def _read_checkpoint(path: Path) -> dict[str, Any] | None:

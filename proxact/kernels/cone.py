@@ -21,6 +21,8 @@ except ImportError:  # no compiler when the package was installed
 
 _DTYPES = {torch.float32: 0, torch.float64: 1, torch.bfloat16: 2, torch.float16: 3}
 _PLAIN = (Tensor, torch.nn.Parameter)
+_is_jit_tracing = torch._C._is_tracing
+_peek_interpreter_stack = torch._C._functorch.peek_interpreter_stack
 _use_baseline = 0  # 1: the code for any CPU, even where a better instruction set is there; for tests
 
 
@@ -62,7 +64,8 @@ def _is_plain_eager(x: Tensor, angle: Tensor | float) -> bool:
         and x.dtype in _DTYPES
         and type(x) in _PLAIN
         and (not isinstance(angle, Tensor) or (angle.device == x.device and type(angle) in _PLAIN))
-        and torch._C._functorch.peek_interpreter_stack() is None
+        and _peek_interpreter_stack() is None
+        and not _is_jit_tracing()
         and forward_ad._current_level < 0
         and torch._C._len_torch_dispatch_stack() == 0
     )

