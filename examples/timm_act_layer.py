@@ -4,10 +4,9 @@ import timm
 import torch
 
 import proxact
-from proxact.integrations import act_layer, register_timm
 
 torch.manual_seed(0)
-register_timm()
+proxact.register_timm()
 
 images = torch.randn(4, 3, 64, 64)
 labels = torch.randint(0, 10, (4,))
@@ -15,7 +14,11 @@ models = {
     "resnet18": timm.create_model("resnet18", num_classes=10, act_layer="mpu2"),
     "deit_tiny": timm.create_model("deit_tiny_patch16_224", img_size=64, num_classes=10, act_layer="mpu2_last"),
     "convnext": timm.create_model(
-        "convnext_tiny", depths=(1, 1, 1, 1), dims=(24, 48, 72, 96), num_classes=10, act_layer=act_layer("mpu3", dim=-1)
+        "convnext_tiny",
+        depths=(1, 1, 1, 1),
+        dims=(24, 48, 72, 96),
+        num_classes=10,
+        act_layer=proxact.act_layer("mpu3", dim=-1),
     ),
 }
 for name, model in models.items():

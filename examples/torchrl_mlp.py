@@ -4,10 +4,9 @@ import torch
 from torchrl.modules import MLP
 
 import proxact
-from proxact.integrations import act_layer
 
 torch.manual_seed(0)
-mlp = MLP(in_features=6, out_features=1, num_cells=[32, 30], activation_class=act_layer("mpu3", dim=-1))
+mlp = MLP(in_features=6, out_features=1, num_cells=[32, 30], activation_class=proxact.act_layer("mpu3", dim=-1))
 print(mlp)
 
 states = torch.randn(16, 20, 6)  # environments, steps, features

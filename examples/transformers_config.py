@@ -6,10 +6,9 @@ import torch
 from transformers import BertConfig, BertForSequenceClassification
 
 import proxact
-from proxact.integrations import register_hf
 
 torch.manual_seed(0)
-register_hf()
+proxact.register_hf()
 
 config = BertConfig(
     vocab_size=50, hidden_size=32, num_hidden_layers=3, num_attention_heads=4, intermediate_size=64, hidden_act="relu"
@@ -25,7 +24,7 @@ with torch.no_grad():
     change = (model(tokens).logits - relu(tokens).logits).abs().max().item()
 print(f"ReLU checkpoint, loaded with hidden_act='mpu2': outputs differ by {change:.1e}")
 
-angles = [module for module in model.modules() if isinstance(module, proxact.MPU)]
+units = [module for module in model.modules() if isinstance(module, proxact.MPU)]
 optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
 model.train()
 for _ in range(20):
@@ -34,4 +33,4 @@ for _ in range(20):
     loss.backward()
     optimizer.step()
 print(f"loss after 20 steps: {loss.item():.3f}")
-print("angles, from pi/4 = 0.7854:", ", ".join(f"{unit.alpha.item():.4f}" for unit in angles))
+print("angles, from pi/4 = 0.7854:", ", ".join(f"{unit.alpha.item():.4f}" for unit in units))

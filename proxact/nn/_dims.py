@@ -53,5 +53,8 @@ class ChannelModule(nn.Module):
         """The function itself, along axis ``dim`` >= 0."""
         raise TypeError(f"{type(self).__name__} must define along(x, dim)")
 
+    def __prepare_scriptable__(self) -> None:
+        raise TypeError(f"torch.jit.script cannot read {type(self).__name__}: use torch.export or torch.jit.trace")
+
 
 __all__ = ["ChannelModule", "Dim", "channel_dim", "check_dim_argument"]
