@@ -214,8 +214,19 @@ def report(runs: tyro.conf.Positional[tuple[Path, ...]], out: Path = Path("repor
         page, findings = build(list(runs), out)
     except RunError as error:
         raise SystemExit(str(error)) from error
-    print("\n".join(findings) or "No finished runs: the page shows the paper's numbers alone.")
+    print("\n".join(findings) or "Too few finished runs to say anything: the page shows what there is.")
     print(f"\nThe page, for any browser and without a network: {page.resolve()}")
+
+
+def explore(out: Path = Path("explorer.html")) -> None:
+    """Write the explorer: a page on which cones, projections and proxes can be dragged.
+
+    Args:
+        out: the page, one file that needs no network.
+    """
+    from .explorer import write
+
+    print(f"For any browser and without a network: {write(out).resolve()}")
 
 
 def cost(
@@ -251,7 +262,7 @@ def verify() -> None:
 
 
 def main() -> None:
-    listed: tuple[Callable[..., None], ...] = (info, fit, ant, play, report, cost, verify, bench, plot)
+    listed: tuple[Callable[..., None], ...] = (info, fit, ant, play, report, explore, cost, verify, bench, plot)
     commands = {command.__name__: command for command in listed}
     tyro.extras.subcommand_cli_from_dict(commands, prog="proxact", description=__doc__)
 

@@ -33,6 +33,15 @@ def test_core_needs_only_torch():
     assert out.strip() == "[]"
 
 
+def test_cost():
+    assert "The paper prints 71.54G." in run("cost", "resnet18", "--activation", "mpu3", "--batch", "128")
+
+
+def test_explore(tmp_path):
+    run("explore", "--out", str(tmp_path / "explorer.html"))
+    assert "<html" in (tmp_path / "explorer.html").read_text()
+
+
 def test_verify():
     assert "51 of 51 hold" in run("verify")
 

@@ -220,8 +220,13 @@ def test_rows_add_up():
     assert re.search(r"all +4 +840 +0 +60 +900$", str(found))
 
 
+class Noisy(nn.Module):
+    def forward(self, x):
+        return x + torch.randn_like(x)
+
+
 def test_the_model_is_left_as_it_was():
-    model = nn.Sequential(nn.BatchNorm1d(6), nn.Dropout(), nn.Linear(6, 6), proxact.MPU(), Shared())
+    model = nn.Sequential(nn.BatchNorm1d(6), nn.Dropout(), nn.Linear(6, 6), proxact.MPU(), Noisy(), Shared())
     model.train()
     model[1].eval()
     before = {name: value.clone() for name, value in model.state_dict().items()}

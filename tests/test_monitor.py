@@ -216,6 +216,7 @@ def test_nothing_of_the_model_changes():
         for other in (copied, loaded):
             assert torch.equal(other.train()(torch.ones(2, 8)), watched.eval()(torch.ones(2, 8)))
             assert other.state_dict().keys() == keys
+            assert not any(hasattr(hook, "site") for hook in other[1]._forward_hooks.values())
         with pytest.warns(RuntimeWarning, match="no unit saw a forward pass"):
             monitor.step()  # the sixth, which is recorded
     quiet = contextlib.nullcontext()

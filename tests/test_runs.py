@@ -66,7 +66,7 @@ def test_a_finished_run_has_everything_and_is_not_run_again(tmp_path):
     before = (tmp_path / "summary.json").stat().st_mtime_ns
     assert count_up(tmp_path) == summary
     assert (tmp_path / "summary.json").stat().st_mtime_ns == before
-    assert read_summaries([tmp_path]) == [summary]
+    assert read_summaries([tmp_path]) == [{**summary, "folder": tmp_path}]
 
 
 def test_it_goes_on_where_it_stopped(tmp_path):

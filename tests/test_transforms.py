@@ -8,6 +8,7 @@ import torch
 from cases import CASES, F64, SMOOTH_CASES, ids, points
 
 from proxact import MPU, project
+from proxact.nn import Sparsemax
 
 
 @pytest.fixture(autouse=True)
@@ -149,3 +150,9 @@ def test_nested_transforms():
     assert hessian.shape == (3, 3)
     torch.testing.assert_close(hessian, hessian.T)
     assert math.isfinite(hessian.sum().item())
+
+
+def test_projections_work_without_data():
+    x = torch.empty(4, 6, device="meta")
+    assert project.simplex(x).shape == x.shape
+    assert Sparsemax()(x).device.type == "meta"

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 from torch import nn
 
+from .kinds import is_activation
+
 
 class Channels(NamedTuple):
     """The channel axis of a tensor (1 after convolutions, -1 after linear layers) and its size; None: not known."""
@@ -19,27 +21,14 @@ UNKNOWN = Channels()
 
 _SPATIAL = ("conv", "batch_norm", "instance_norm", "group_norm", "local_response_norm", "pixel_", "channel_shuffle")
 _POOLING = ("max_pool", "avg_pool", "lp_pool", "interpolate", "upsample", "dropout2d", "dropout3d")
-_LAST = {"linear", "bilinear", "layer_norm", "rms_norm", "embedding", "multi_head_attention_forward"}
-_LAST |= {"native_multi_head_attention", "transformer_encoder_layer_fwd"}
-_LAST |= {"scaled_dot_product_attention", "matmul", "mm", "bmm", "addmm", "baddbmm"}
-_ELEMENTWISE = {
-    "add",
-    "sub",
-    "rsub",
-    "mul",
-    "div",
-    "truediv",
-    "neg",
-    "pow",
-    "lerp",
-    "where",
-    "addcmul",
-    "cat",
-    "concat",
-}
-_ELEMENTWISE |= {"clamp", "maximum", "minimum", "sigmoid", "tanh", "hardsigmoid", "softplus", "relu", "gelu", "silu"}
-_ELEMENTWISE |= {"dropout", "alpha_dropout", "feature_dropout", "contiguous", "clone", "detach", "to", "type", "float"}
-_ELEMENTWISE |= {"half", "bfloat16", "double", "type_as", "requires_grad", "chunk", "split", "alias", "concat"}
+_LAST = {"linear", "bilinear", "layer_norm", "rms_norm", "embedding", "matmul", "mm", "bmm", "addmm", "baddbmm"}
+_LAST |= {"scaled_dot_product_attention", "multi_head_attention_forward", "native_multi_head_attention"}
+_LAST |= {"transformer_encoder_layer_fwd"}
+_JOIN_OR_PART = {"cat", "concat", "chunk", "split"}
+_ELEMENTWISE = {"add", "sub", "rsub", "mul", "div", "truediv", "neg", "pow", "lerp", "where", "addcmul", "clamp"}
+_ELEMENTWISE |= {"maximum", "minimum", "sigmoid", "tanh", "hardsigmoid", "softplus", "relu", "gelu", "silu", "dropout"}
+_ELEMENTWISE |= {"alpha_dropout", "feature_dropout", "contiguous", "clone", "detach", "alias", "requires_grad", "to"}
+_ELEMENTWISE |= {"type", "type_as", "float", "half", "bfloat16", "double"}
 
 
 def after_function(name: str, args: Sequence[Any], inputs: Sequence[Channels]) -> Channels:
@@ -56,11 +45,11 @@ def after_function(name: str, args: Sequence[Any], inputs: Sequence[Channels]) -
     if name in _LAST:
         return Channels(-1)
     if name.startswith(_SPATIAL) or any(part in name for part in _POOLING):
-        return Channels(1, _agreed([c.size for c in inputs]) if name.startswith(_POOLING) else None)
-    if name in _ELEMENTWISE:
+        return Channels(1)
+    if name in _ELEMENTWISE or name in _JOIN_OR_PART:
         axis = _agreed([c.axis for c in inputs])
-        sizes = [c.size for c in inputs] if name not in ("cat", "concat", "chunk", "split") else []
-        return Channels(axis, _agreed(sizes) if axis is not None else None)
+        is_size_kept = axis is not None and name in _ELEMENTWISE
+        return Channels(axis, _agreed([c.size for c in inputs]) if is_size_kept else None)
     if name == "permute" and inputs:
         return _permuted(inputs[0], args[1:])
     return UNKNOWN
@@ -82,17 +71,13 @@ def after_module(module: nn.Module) -> Channels | None:
     if isinstance(module, nn.Embedding):
         return Channels(-1, module.embedding_dim)
     name = type(module).__name__
-    if isinstance(module, nn.modules.dropout._DropoutNd) or name == "Identity" or _is_pointwise(module):
+    if isinstance(module, (nn.Identity, nn.modules.dropout._DropoutNd)) or is_activation(module):
         return None
     if "Pool" in name or name.startswith(("Upsample", "Pixel")):
         return Channels(1)
     if name.startswith(("Transformer", "MultiheadAttention", "LSTM", "GRU", "RNN")):
         return Channels(-1)
     return UNKNOWN
-
-
-def _is_pointwise(module: nn.Module) -> bool:
-    return type(module).__module__ == "torch.nn.modules.activation"
 
 
 def _plain(name: str) -> str:

@@ -16,18 +16,19 @@ from .walk import Place, Walk, content_of, parse, self_name, tensor_of, written
 
 @dataclass(frozen=True)
 class Call:
-    """One activation call: ``self.<slot>(x)``, or a function's if ``slot`` is None."""
+    """One activation call: ``self.<slot>(x)``, or a function's if ``slot`` is None; ``is_plain``: with x alone."""
 
     method: str
     place: Place
     label: str
     kind: type[nn.Module]
     slot: str | None
+    is_plain: bool
 
 
 @dataclass
 class Reading:
-    """What the text of a module's methods shows.
+    """What the source of a module's methods shows.
 
     calls: those that can be rewritten; problems: (what, why) for those that cannot; blocked: slots that must stay.
     """
@@ -76,7 +77,7 @@ class _Reader:
             tree = parse(inner)
         except (OSError, TypeError, SyntaxError) as error:
             if mentions(function, self.which):
-                self.problem(self.method, f"{self.cls.__name__}.{self.method} has no text to rewrite: {error}")
+                self.problem(self.method, f"{self.cls.__name__}.{self.method} has no source to rewrite: {error}")
             return
         cells = zip(inner.__code__.co_freevars, map(content_of, inner.__closure__ or ()), strict=True)
         self.code, self.self_name = inner.__code__, self_name(tree)
@@ -145,7 +146,8 @@ class _Reader:
             else:
                 self.reading.blocked[slot] = why
         elif self.self_name is not None and tensor_of(node) is not None:
-            self.reading.calls.append(Call(self.method, place, label, kind, slot))
+            is_plain = len(node.args) == 1 and not node.keywords
+            self.reading.calls.append(Call(self.method, place, label, kind, slot, is_plain))
         elif slot is None:  # a module in a slot is exchanged in any case
             self.problem(label, f"its arguments are not plain ({self.at(place.line)})")
 

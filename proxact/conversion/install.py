@@ -45,17 +45,14 @@ def install(owner: nn.Module, slots: Mapping[str, object], edits: Iterable[Edit]
         owner.__class__ = specialise(original_class(owner), (*edits_of(owner), *edits))  # type: ignore[arg-type]
 
 
-def uninstall(owner: nn.Module) -> int:
-    """Undo every :func:`install` on a module; the number of slots that changed."""
-    record = vars(owner).pop(_RECORD, None)
-    if record is None:
-        return 0
+def uninstall(owner: nn.Module) -> None:
+    """Undo every :func:`install` on a module."""
+    record = vars(owner).pop(_RECORD, {})
     for slot, original in record.items():
         if isinstance(original, nn.Module):
             _follow(original.train(owner.training), owner._modules.get(slot))
         _set(owner, slot, original)
     owner.__class__ = original_class(owner)
-    return len(record)
 
 
 class Snapshot:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -88,7 +87,7 @@ def kind_of(value: object, which: Kinds) -> type[nn.Module] | None:
     else:
         while isinstance(value, functools.partial):
             value = value.func
-        kind = FUNCTIONS.get(value) if isinstance(value, Callable) and _is_hashable(value) else None  # type: ignore[arg-type]
+        kind = FUNCTIONS.get(value) if callable(value) and type(value).__hash__ is not None else None
     return kind if kind in which else None
 
 
@@ -108,7 +107,3 @@ def function_names(which: Kinds) -> set[str]:
 def _alias(module: nn.Module) -> type[nn.Module] | None:
     home = type(module).__module__.partition(".")[0]
     return _ALIASES.get(home, {}).get(type(module).__name__)
-
-
-def _is_hashable(value: object) -> bool:
-    return getattr(type(value), "__hash__", None) is not None

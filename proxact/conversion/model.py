@@ -35,7 +35,7 @@ def convert(
     """Exchange the activations of a model, in place, and report what was done.
 
     Activation modules are exchanged where they stand. Calls of functions (``F.relu(x)``, ``x.relu()``, ...) and further
-    calls of a shared module are found in the text of the methods that ``forward`` reaches; the module that makes them
+    calls of a shared module are found in the source of the methods that ``forward`` reaches; the module that makes them
     gets a subclass of its class, with these single calls sent to modules of their own (``relu``, ``relu_1``, ...).
     Names of parameters stay. What cannot be replaced is listed in the report.
 
@@ -52,7 +52,7 @@ def convert(
         exclude: patterns of sites to leave.
         untie: give each call of a shared activation its own module. If not, shared ones stay shared.
         example_input: a tensor, a tuple of arguments or a dict of keyword arguments for ``model``. With it the channel
-            axes are checked on the data, and activations computed where no text shows them (``getattr(F, name)``) are
+            axes are checked on the data, and activations computed where no source shows them (``getattr(F, name)``) are
             found and listed.
         verify: compare the outputs for ``example_input`` before and after, in evaluation mode, where every site was
             ReLU and is an MPU that equals it. A difference above 1e-5 undoes the conversion and raises.

@@ -56,7 +56,7 @@ def make_plan(
     plan = Plan()
     findings, missed = study(model, sites, which, example_input)
     names = {module: name or ROOT for name, module in model.named_modules()}
-    reason = "called where no text of the model shows it"
+    reason = "called where no source of the model shows it"
     plan.missed = [Skipped(names[module], function, reason) for module, function in missed]
     shared: dict[tuple[int, int | None], nn.Module] = {}
     for site, finding in zip(sites, findings, strict=True):

@@ -1,6 +1,6 @@
-"""Send single calls in the text of a method to other modules.
+"""Send single calls in the source of a method to other modules.
 
-A rewritten method is its author's text with single calls replaced. Branches, loops, optional arguments, context
+A rewritten method is its author's source with single calls replaced. Branches, loops, optional arguments, context
 managers and ``self.training`` stay as written; a traced graph would fix them at the values met while tracing.
 """
 
@@ -60,7 +60,7 @@ def _counter(edit: Edit) -> str:
 def _compile(tree: ast.FunctionDef, original: types.FunctionType) -> types.FunctionType:
     """A function from a tree, with the globals, cells, defaults and annotations of the original.
 
-    The text is kept where ``inspect.getsource`` finds it: TorchScript and tracebacks read it.
+    The source is kept where ``inspect.getsource`` finds it: TorchScript and tracebacks read it.
     """
     free = [name for name in original.__code__.co_freevars if name != "__class__"]
     class_name = ["_", *original.__qualname__.split(".")][-2].strip("<>")  # names such as self.__x are mangled with it

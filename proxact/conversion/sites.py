@@ -92,7 +92,8 @@ def _look(path: str, owner: nn.Module, which: Kinds, untie: bool, found: Found) 
             continue
         site = Site(prefix + slot, owner, slot, label, kind, value)
         calls = [call for call in reading.calls if call.slot == slot]
-        if not untie or (len(calls) <= 1 and not any(call.place.in_loop for call in calls)):
+        is_simple = len(calls) <= 1 and not any(call.place.in_loop for call in calls)
+        if all(call.is_plain for call in calls) and (is_simple or not untie):
             found.sites.append(site)
             continue
         for index, call in enumerate(calls):

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, fx, nn
 
 from .axes import UNKNOWN, Channels, after_function, after_module
+from .kinds import is_activation
 
 
 class Probe(nn.Module):
@@ -79,7 +80,7 @@ class StaticStudy:
     def __init__(self) -> None:
         self.seen: dict[Probe, set[Channels]] = defaultdict(set)
         self.calls: Counter[Probe] = Counter()
-        self._asked = False
+        self._asked: set[tuple[nn.Module, bool]] = set()
         self._graphs: dict[tuple[nn.Module, _Mode], fx.Graph | None] = {}
         self._done: dict[tuple[nn.Module, _Mode, Channels], Channels] = {}
 
@@ -105,6 +106,7 @@ class StaticStudy:
     def _study(self, module: nn.Module, channels: Channels, mode: _Mode) -> Channels:
         if isinstance(module, Probe):
             self.seen[module].add(channels)
+        if isinstance(module, Probe) or is_activation(module):
             return channels
         if _class_of_forward(module) is nn.Sequential:
             for child in module.children():
@@ -127,10 +129,13 @@ class StaticStudy:
         return self._run(module, graph, channels, mode)
 
     def _graph(self, module: nn.Module, mode: _Mode) -> fx.Graph | None:
+        if (module, mode.training) not in self._asked:
+            mode = _Mode(mode.training, False)  # the answer makes no difference
         key = (module, mode)
         if key not in self._graphs:
             self._graphs[key], is_certain = _trace(module, mode)
-            self._asked |= not is_certain
+            if not is_certain:
+                self._asked.add((module, mode.training))
             graph = self._graphs[key] if is_certain else None
             calls = Counter(node.target for node in graph.nodes if node.op == "call_module") if graph else {}
             for name, count in calls.items():

@@ -1,4 +1,4 @@
-"""The calls in the text of a method, numbered in order of evaluation."""
+"""The calls in the source of a method, numbered in order of evaluation."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class Walk(ast.NodeTransformer):
 
 
 def written(function: types.FunctionType, name: str) -> types.FunctionType | None:
-    """The function whose text defines ``name``: the one given or, behind decorators, one that their closures hold."""
+    """The function whose source defines ``name``: the one given or, behind decorators, one that their closures hold."""
     found, seen = [function], {function}
     for candidate in found:
         if candidate.__code__.co_name == name:
@@ -120,10 +120,10 @@ def _text(code: types.CodeType) -> str:
 
 
 def parse(function: types.FunctionType) -> ast.FunctionDef:
-    """A fresh syntax tree of a function; raises OSError, TypeError or SyntaxError where there is no usable text."""
+    """A fresh syntax tree of a function; raises OSError, TypeError or SyntaxError where there is no usable source."""
     tree = ast.parse(_text(function.__code__)).body[0]
     if not isinstance(tree, ast.FunctionDef) or tree.name != function.__code__.co_name:
-        raise OSError(f"the text of {function.__qualname__} is not that of a method")
+        raise OSError(f"the source of {function.__qualname__} is not that of a method")
     return tree
 
 

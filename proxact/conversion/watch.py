@@ -16,7 +16,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves
 
 from .axes import UNKNOWN, Channels, after_function
-from .kinds import FUNCTIONS, Kinds
+from .kinds import FUNCTIONS, Kinds, is_activation
 from .trace import Probe
 
 _CONVOLUTION = re.compile(r"conv(?:_transpose)?(\d)d")
@@ -107,7 +107,7 @@ class Watch(TorchFunctionMode):
         self._stack.append(module)
         for probe in self._probes.get(module, ()):
             self._since[probe] = 0
-        if isinstance(module, Probe):
+        if isinstance(module, Probe) and args:
             x = args[0]
             self.seen[module].add(_channels(x))
             self.ranks[module].add(x.ndim)
@@ -116,6 +116,8 @@ class Watch(TorchFunctionMode):
 
     def _leave(self, module: nn.Module, args: Any, output: Any) -> None:
         self._stack.pop()
+        if is_activation(module) and args and isinstance(output, Tensor) and output.shape == args[0].shape:
+            output._proxact_channels = _channels(args[0])  # type: ignore[attr-defined]
 
 
 def _channels(x: Tensor) -> Channels:

@@ -75,8 +75,9 @@ def describe(
     notes: list[str] = []
     if network in NETWORKS:
         entry = NETWORKS[network]
-        activation = activation or "relu"
-        model, shape, usual = entry.make(activation), entry.shape, entry.batch
+        activation, shape, usual = activation or "relu", entry.shape, entry.batch
+        with torch.device("meta"):
+            model = entry.make(activation)
     else:
         model, shape = _from_library(network)
         usual = 1
