@@ -7,12 +7,13 @@ BIN := $(VENV)/bin
 export MALLOC_MMAP_THRESHOLD_ := 4294967296
 export MALLOC_TRIM_THRESHOLD_ := 17179869184
 
-.PHONY: help test test-all lint demo clean
+.PHONY: help test test-all test-torchrun lint demo clean
 
 help:
 	@echo "make demo      run the main job and write a page of results"
 	@echo "make test      lint and all tests that fit in ten minutes"
 	@echo "make test-all  the slow tests"
+	@echo "make test-torchrun  the tests that start and kill several processes"
 	@echo "make clean     remove .venv and everything built"
 
 KERNEL := setup.py $(wildcard proxact/kernels/*.c proxact/kernels/*.h)
@@ -29,10 +30,13 @@ lint: $(VENV)/.installed
 	$(BIN)/mypy
 
 test: lint
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -m "not slow"
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -m "not slow and not torchrun"
 
 test-all: lint
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -m slow
+
+test-torchrun: $(VENV)/.installed
+	OMP_NUM_THREADS=1 $(BIN)/pytest -m torchrun
 
 # The paper's fitting experiment in small: every activation, both targets, every fifth width, 8 of 50 epochs.
 demo: $(VENV)/.installed

@@ -8,6 +8,8 @@ from typing import Literal
 
 import tyro
 
+from .experiments.vision.command import cifar10, imagenet
+
 
 def info() -> None:
     """Print versions, threads and the active backend."""
@@ -33,16 +35,16 @@ def plot(out: Path = Path("figures")) -> None:
 
 
 def bench(
-    what: tyro.conf.Positional[Literal["activations", "fit", "unroll", "ant"]] = "activations",
+    what: tyro.conf.Positional[Literal["activations", "fit", "unroll", "ant", "cifar10"]] = "activations",
     out: Path = Path("bench-output"),
     quick: bool = False,
     rounds: int = 25,
     compiled: bool = True,
 ) -> None:
-    """Time activations against ReLU, fitting against a loop, solvers against cvxpy, or the ant against others.
+    """Time activations against ReLU, or an experiment or the solvers against how it is usually done.
 
     Args:
-        what: the activations, the fitting experiment, the solvers, or the ant (needs stable-baselines3).
+        what: ant needs stable-baselines3, unroll cvxpy, cifar10 the extra vision.
         out: folder for the results.
         quick: fewer cases.
         rounds: interleaved rounds for each case.
@@ -60,6 +62,10 @@ def bench(
         from .bench.ant import run_ant
 
         run_ant(out, quick)
+    elif what == "cifar10":
+        from .bench.cifar10 import run_cifar10
+
+        run_cifar10(out, quick)
     else:
         from .bench.run import run
 
@@ -262,7 +268,20 @@ def verify() -> None:
 
 
 def main() -> None:
-    listed: tuple[Callable[..., None], ...] = (info, fit, ant, play, report, explore, cost, verify, bench, plot)
+    listed: tuple[Callable[..., None], ...] = (
+        info,
+        fit,
+        ant,
+        play,
+        cifar10,
+        imagenet,
+        report,
+        explore,
+        cost,
+        verify,
+        bench,
+        plot,
+    )
     commands = {command.__name__: command for command in listed}
     tyro.extras.subcommand_cli_from_dict(commands, prog="proxact", description=__doc__)
 

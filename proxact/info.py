@@ -17,7 +17,7 @@ from rich.table import Table
 from . import __version__
 from .kernels.cone import describe
 
-_NAMED_PACKAGES = ("numpy", "cvxpy", "osqp", "timm", "rl_games", "mujoco", "gymnasium")
+_NAMED_PACKAGES = ("numpy", "cvxpy", "osqp", "timm", "torchvision", "lightning", "rl_games", "mujoco", "gymnasium")
 
 
 def facts() -> dict[str, str]:

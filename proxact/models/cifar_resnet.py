@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .._checks import check_choice
+from .._checks import check_choice, check_positive_int
 from ..registry import get
 
 CIFAR_RESNETS = {
@@ -19,14 +19,17 @@ CIFAR_RESNETS = {
 }
 
 
-def cifar_resnet(name: str = "resnet18", activation: str = "relu", classes: int = 10, **arguments: Any) -> CifarResNet:
+def cifar_resnet(
+    name: str = "resnet18", activation: str = "relu", classes: int = 10, *, width: int = 64, **arguments: Any
+) -> CifarResNet:
     """A network by name with an activation by name.
 
     Args:
         name: one of ``CIFAR_RESNETS``; ``resnet18+`` has one block more than ``resnet18``, as in the paper.
         activation: a name of :func:`proxact.names`; every site gets a module of its own.
         classes: size of the output.
-        arguments: passed to each activation.
+        width: channels of the stem and the first stage; each further stage has twice as many.
+        arguments: passed to each activation; ``dim`` is 1, the channels, unless given.
 
     Example:
         >>> net = cifar_resnet("resnet18", "mpu2")
@@ -34,21 +37,28 @@ def cifar_resnet(name: str = "resnet18", activation: str = "relu", classes: int 
         17
     """
     check_choice("name", name, tuple(CIFAR_RESNETS))
+    check_positive_int("width", width)
     kind, blocks = CIFAR_RESNETS[name]
-    return CifarResNet(kind, blocks, activation, classes, arguments)
+    return CifarResNet(kind, blocks, activation, classes, {"dim": 1, **arguments}, width)
 
 
 class CifarResNet(nn.Module):
     def __init__(
-        self, kind: str, blocks: tuple[int, ...], activation: str, classes: int, arguments: dict[str, Any]
+        self,
+        kind: str,
+        blocks: tuple[int, ...],
+        activation: str,
+        classes: int,
+        arguments: dict[str, Any],
+        base: int = 64,
     ) -> None:
         super().__init__()
         expansion = 4 if kind == "bottleneck" else 1
-        self.stem = nn.Sequential(_conv(3, 64, 3), nn.BatchNorm2d(64), get(activation, dim=1, **arguments))
+        self.stem = nn.Sequential(_conv(3, base, 3), nn.BatchNorm2d(base), get(activation, **arguments))
         stages: list[nn.Module] = []
-        channels = 64
+        channels = base
         for stage, count in enumerate(blocks):
-            width = 64 * 2**stage
+            width = base * 2**stage
             for block in range(count):
                 stride = 2 if stage > 0 and block == 0 else 1
                 stages.append(_Block(kind, channels, width, expansion, stride, activation, arguments))
@@ -80,12 +90,12 @@ class _Block(nn.Module):
         for i, (inputs, outputs, size, step) in enumerate(plan):
             layers += [_conv(inputs, outputs, size, step), nn.BatchNorm2d(outputs)]
             if i < len(plan) - 1:
-                layers.append(get(activation, dim=1, **arguments))
+                layers.append(get(activation, **arguments))
         self.body = nn.Sequential(*layers)
         self.skip: nn.Module = nn.Identity()
         if stride != 1 or channels != out:
             self.skip = nn.Sequential(_conv(channels, out, 1, stride), nn.BatchNorm2d(out))
-        self.activation = get(activation, dim=1, **arguments)
+        self.activation = get(activation, **arguments)
 
     def forward(self, x: Tensor) -> Tensor:
         return self.activation(torch.add(self.body(x), self.skip(x)))

@@ -1,0 +1,122 @@
+"""``proxact bench cifar10``: our training against the usual script, and MPU's steps against ReLU's, in one process.
+
+The usual script: fp32, NCHW, pictures cropped and flipped one by one by torchvision in the workers of a DataLoader.
+"""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+from rich.console import Console
+from rich.table import Table
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
+
+from ..experiments.cifar10 import build, make_trainer
+from ..experiments.vision.formats import make_up
+from ..experiments.vision.parallel import Machine
+from ..experiments.vision.pictures import Pictures
+from ..experiments.vision.presets import plan
+from ..info import commit, machine, versions
+from .timing import interleaved, keep_freed_memory, ratios
+
+BATCH = 128
+WORKERS = 2
+
+
+class OneByOne(Dataset[tuple[Any, int]]):
+    """Pictures as the usual script has them: each cropped, flipped and normalised alone."""
+
+    def __init__(self, pictures: Pictures) -> None:
+        transforms = importlib.import_module("torchvision.transforms")  # it has no types
+        self.arrays, self.labels = pictures.train[0].permute(0, 2, 3, 1).numpy(), pictures.train[1].tolist()
+        self.transform = transforms.Compose(
+            [
+                transforms.RandomCrop(32, padding=4),
+                transforms.RandomHorizontalFlip(),
+                transforms.ToTensor(),
+                transforms.Normalize(pictures.mean, pictures.std),
+            ]
+        )
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __getitem__(self, index: int) -> tuple[Any, int]:
+        from PIL import Image
+
+        return self.transform(Image.fromarray(self.arrays[index])), self.labels[index]
+
+
+def usual(width: int, pictures: Pictures) -> Iterator[None]:
+    """The usual script, step by step, for ever."""
+    (one,) = plan("cpu", ("relu",), (1,), {"width": width})
+    net = build(one)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9, weight_decay=5e-4)
+    loader = DataLoader(OneByOne(pictures), BATCH, shuffle=True, num_workers=WORKERS, drop_last=True)
+    for _ in itertools.count():
+        for x, y in loader:
+            optimizer.zero_grad()
+            nn.functional.cross_entropy(net(x), y).backward()
+            optimizer.step()
+            yield
+
+
+def ours(activation: str, width: int, pictures: Pictures) -> Iterator[None]:
+    """``proxact cifar10`` with the preset cpu, step by step, for ever."""
+    (one,) = plan("cpu", (activation,), (1,), {"width": width, "batch": BATCH})
+    trainer = make_trainer(one, pictures, Machine())
+    for _ in itertools.count():
+        for _ in trainer.train():
+            yield
+        trainer.step = 0
+
+
+def measure(width: int, pictures: Pictures, steps: int, rounds: int) -> dict[str, dict[str, float]]:
+    """Images a second of each, and times relative to our ReLU."""
+
+    def call(stepping: Iterator[None]) -> Callable[[], None]:
+        def several() -> None:
+            for _ in range(steps):
+                next(stepping)
+
+        return several
+
+    candidates = {
+        "proxact, relu": call(ours("relu", width, pictures)),
+        "proxact, mpu2": call(ours("mpu2", width, pictures)),
+        "the usual script, relu": call(usual(width, pictures)),
+    }
+    found = ratios(interleaved(candidates, rounds, seconds=3600), "proxact, relu")
+    return {
+        name: {**row, "images_per_second": 1e6 * steps * BATCH / row["microseconds"]} for name, row in found.items()
+    }
+
+
+def run_cifar10(out: Path, quick: bool) -> None:
+    """Print the figures and write ``cifar10.json``."""
+    keep_freed_memory()
+    splits = make_up(train=1280 if quick else 12_800, test=100)
+    pictures = Pictures("made-up", splits["train"], splits["test"], (0.5,) * 3, (0.25,) * 3)
+    (one,) = plan("cpu", ("relu",), (1,))
+    record: dict[str, Any] = {"machine": machine(), "versions": versions(), "commit": commit()}
+    record |= {"date": time.strftime("%Y-%m-%d"), "precision": one.precision, "batch": BATCH, "widths": {}}
+    console, table = Console(width=120), Table("ResNet18 of width", "training", "images a second", "time / our ReLU's")
+    for width in (16,) if quick else (16, 64):
+        rows = measure(width, pictures, *((2, 3) if quick else (4 if width > 16 else 12, 9)))
+        record["widths"][str(width)] = rows
+        for name, row in rows.items():
+            spread = f"{row['ratio']:.3f} ({row['ratio_low']:.3f} to {row['ratio_high']:.3f})"
+            table.add_row(str(width), name, f"{row['images_per_second']:.0f}", spread)
+    console.print(table)
+    console.print(f"Ours in {one.precision}, the fastest on this processor; batches of {BATCH}, {WORKERS} workers.")
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "cifar10.json").write_text(json.dumps(record, indent=1) + "\n")
+    console.print(f"Written: {out / 'cifar10.json'}")

@@ -1,0 +1,1 @@
+"""What the experiments on pictures share: data, augmentation, schedules, one loop for one or many processes."""

@@ -1,0 +1,36 @@
+"""What an MPU is in an experiment: the axis of its groups, its angle, and whether that is learnt."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+GROUPINGS = {
+    "channels": "neighbouring channels at one pixel (axis 1)",
+    "text": "neighbours after everything but the batch is flattened, as the paper writes",
+    "last": "neighbouring pixels of a row (last axis), as the published code does",
+}
+_DIMS = {"channels": 1, "text": "flat", "last": -1}
+SMALLEST_LEARNT = math.pi / 4 - 25 / 32
+"""A learnt angle stays above this many radians."""
+
+
+def is_unit(activation: str) -> bool:
+    return re.fullmatch(r"(leaky_)?mpu\d*", activation.lower().replace("-", "_")) is not None
+
+
+def unit_arguments(activation: str, grouping: str, alpha: float, learn_angle: bool) -> dict[str, Any]:
+    """For :func:`proxact.get`; nothing for other activations."""
+    if not is_unit(activation):
+        return {}
+    return {"dim": _DIMS[grouping], "alpha": alpha, "learnable": learn_angle}
+
+
+def as_published(activation: str) -> dict[str, Any]:
+    """What the published code computes: groups along the last axis, tangent 0.
+
+    There the angle is trained in the leaky unit alone; ours then starts from the smallest angle that can be learnt.
+    """
+    is_leaky = activation.lower().startswith("leaky")
+    return {"grouping": "last", "alpha": SMALLEST_LEARNT if is_leaky else 0.0, "learn_angle": is_leaky}

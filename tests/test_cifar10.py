@@ -1,0 +1,295 @@
+"""CIFAR10: recipes, pairs that start alike, runs that go on where they stopped."""
+
+import json
+import math
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+from vision_cases import alone, environment, finished, only, results, with_torchrun
+
+import proxact
+from proxact.experiments import cifar10
+from proxact.experiments.cifar10 import Cifar10, build, describe
+from proxact.experiments.runs import RunError
+from proxact.experiments.vision.finetune import read_start
+from proxact.experiments.vision.parallel import Machine
+from proxact.experiments.vision.presets import PRESETS, RECIPES, plan
+from proxact.report.sections.paper_tables import PAPER, matching
+
+FABRIC = pytest.importorskip("lightning.fabric")
+SMALL = {"width": 8, "epochs": 2, "warmup": 1.0, "batch": 64, "precision": "fp32"}
+
+
+@pytest.fixture(scope="module")
+def pictures():
+    return cifar10.data("made-up", Path("unused"))
+
+
+def train(folder, pictures, activation="mpu2", seed=1, begin=None, save_seconds=1e9, **given):
+    (one,) = plan("cpu", (activation,), (seed,), {**SMALL, **given}, begin=begin)
+    return cifar10.run(one, folder, pictures, Machine(save_seconds=save_seconds), begin)
+
+
+def test_the_papers_recipe():
+    run = Cifar10("mpu2")
+    expected = {
+        "epochs": 200,
+        "batch": 128,
+        "optimizer": "sgd",
+        "peak": 0.1,
+        "momentum": 0.9,
+        "nesterov": False,
+        "weight_decay": 5e-4,
+        "schedule": "cosine",
+        "low": 1e-4,
+        "label_smoothing": 0.0,
+        "padding": 4,
+        "pad": "zero",
+        "flip": "random",
+        "width": 64,
+        "precision": "fp32",
+        "grouping": "channels",
+        "alpha": math.pi / 4,
+        "learn_angle": True,
+        "decay": "all-but-angles",
+    }
+    assert {name: getattr(run, name) for name in expected} == expected
+
+
+def test_every_row_of_the_papers_tables_has_a_preset():
+    planned = [one for name in PRESETS for one in plan(name)]
+    made = [
+        {"experiment": "cifar10", "activation": one.activation, "config": vars(one), "seed": one.seed}
+        for one in planned
+    ]
+    tables = [entry for entry in PAPER["tables"].values() if entry["experiment"] == "cifar10"]
+    assert len(tables) == 5
+    for entry in tables:
+        for row in entry["rows"]:
+            assert {run["seed"] for run in matching(row, entry, made)} == {1, 2, 3}, row
+
+
+def test_a_changed_recipe_has_another_name_and_folder():
+    names = {}
+    for given in ({}, {"peak": 0.2}, {"decay": "all"}, {"grouping": "text"}, {"learn_angle": False}, {"width": 16}):
+        (one,) = plan("paper", ("mpu2",), (1,), given)
+        names[str(given)] = one.preset
+        assert (one.preset == "paper") == (not given)
+    (published,) = plan("paper", ("mpu2",), (1,), published=True)
+    assert published.preset == "paper-as-published"
+    assert len({*names.values(), published.preset}) == 7
+    (relu,) = plan("paper", ("relu",), (1,), {"grouping": "text"}, published=True)
+    assert relu.preset == "paper"  # there is no unit to change
+
+
+@pytest.mark.parametrize(
+    ("given", "published", "said"),
+    [
+        ({}, False, ["epochs          200", "axis 1", "0.7854 rad, tangent 1, learnt"]),
+        ({"grouping": "text"}, False, ["flattened"]),
+        ({}, True, ["last axis", "0.0000 rad, tangent 0, not learnt"]),
+    ],
+)
+def test_a_preset_says_what_it_is(given, published, said):
+    (one,) = plan("paper", ("mpu2",), (1,), given, published)
+    text = describe(one)
+    assert all(part in text for part in said), text
+
+
+def test_as_published_is_the_mean_of_neighbouring_pixels():
+    (one,) = plan("paper", ("mpu2",), (1,), {"width": 8}, published=True)
+    net = build(one)
+    x = torch.randn(2, 8, 6, 8)
+    means = x.unflatten(3, (4, 2)).mean(4, keepdim=True).relu().expand(-1, -1, -1, -1, 2)
+    torch.testing.assert_close(net.stem[2](x), means.flatten(3))
+    assert not any("theta" in name for name, _ in net.named_parameters())
+    (leaky,) = plan("paper", ("leaky_mpu2",), (1,), {"width": 8}, published=True)
+    unit = build(leaky).stem[2]  # the one whose angle trains there
+    assert unit.theta.requires_grad
+    assert unit.alpha.item() < 0.005
+
+
+def test_text_flattens():
+    (one,) = plan("paper", ("mpu3",), (1,), {"width": 8, "grouping": "text"})
+    x = torch.randn(2, 8, 6, 8)
+    flat = proxact.project.cone(x.flatten(1), math.pi / 4, 3, 1, remainder="pad").view_as(x)
+    torch.testing.assert_close(build(one).stem[2](x), flat)
+
+
+def test_all_activations_of_a_seed_start_from_the_same_weights():
+    names = ("relu", "leaky_relu", "prelu", "wta", "mpu2", "leaky_mpu2", "mpu3", "gelu", "silu")
+    states = {name: build(Cifar10(name, width=8)).state_dict() for name in names}
+    for name, state in states.items():
+        shared = [key for key in state if not key.endswith("theta") and key in states["relu"]]
+        assert len(shared) == len(states["relu"])
+        assert all(torch.equal(state[key], states["relu"][key]) for key in shared), name
+    other = build(Cifar10("relu", seed=2, width=8)).state_dict()
+    assert not torch.equal(other["stem.0.weight"], states["relu"]["stem.0.weight"])
+
+
+def test_relu_and_frozen_mpu2_train_alike(tmp_path, pictures):
+    """The same start, order and augmentation: with the angle held at pi/4 the two are one network."""
+    curves = [
+        train(tmp_path / name, pictures, name, learn_angle=False, epochs=2, width=8, peak=0.02)["curve"]
+        for name in ("relu", "mpu2")
+    ]
+    for relu, unit in zip(*curves, strict=True):
+        assert relu["train_loss"] == pytest.approx(unit["train_loss"], rel=1e-3)
+
+
+def test_a_run_learns_and_keeps_what_the_report_needs(tmp_path, pictures):
+    summary = train(tmp_path, pictures, peak=0.05, epochs=4)
+    rows, metrics = summary["curve"], summary["metrics"]
+    assert [row["epoch"] for row in rows] == [1, 2, 3, 4]
+    assert rows[-1]["train_loss"] < rows[0]["train_loss"]
+    assert metrics["score"] == metrics["last_accuracy"] == rows[-1]["accuracy"] > 30
+    assert metrics["best_accuracy"] == max(row["accuracy"] for row in rows)
+    assert {f"angle{i}" for i in range(17)} <= set(rows[0])
+    assert all(row["images_per_second"] > 0 for row in rows)
+    assert summary["config"]["preset"].startswith("cpu-")
+    assert summary["config"]["data"].startswith("made-up ")
+    net = build(Cifar10(**{k: v for k, v in summary["config"].items() if k not in ("data", "start")}))
+    net.load_state_dict(torch.load(tmp_path / "model.pt", weights_only=True))
+    assert net.stem[2].alpha.item() == pytest.approx(rows[-1]["angle0"], abs=1e-5)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory, pictures):
+    folder = tmp_path_factory.mktemp("whole")
+    train(folder, pictures)
+    return folder
+
+
+@pytest.mark.parametrize("stop_at", [3, 10])
+def test_an_interrupted_run_ends_with_the_same_numbers(tmp_path, pictures, whole, monkeypatch, stop_at):
+    """Stopped after a number of steps, in the middle of an epoch and between two."""
+    steps = 0
+
+    class Stop(Exception):
+        pass
+
+    original = cifar10.Trainer._step
+
+    def counted(self, *arguments):
+        nonlocal steps
+        steps += 1
+        if steps > stop_at:
+            raise Stop
+        original(self, *arguments)
+
+    monkeypatch.setattr(cifar10.Trainer, "_step", counted)
+    with pytest.raises(Stop):
+        train(tmp_path, pictures, save_seconds=0)
+    monkeypatch.undo()
+    train(tmp_path, pictures)
+    assert results(tmp_path) == results(whole)
+    states = [torch.load(folder / "model.pt", weights_only=True) for folder in (tmp_path, whole)]
+    assert all(torch.equal(states[0][key], states[1][key]) for key in states[0])
+
+
+def test_fine_tuning_starts_from_the_trained_network(tmp_path, pictures, capsys):
+    train(tmp_path / "relu", pictures, "relu")
+    begin = read_start(tmp_path / "relu")
+    (tuned,) = plan("cpu", ("mpu2",), (1,), SMALL, begin=begin)
+    assert tuned.preset.endswith("from-relu-seed1")
+    assert (tuned.model, tuned.width) == ("resnet18", 8)
+    x = torch.randn(8, 3, 32, 32)
+    relu, unit = (begin.net(Cifar10(name, width=8)).eval() for name in ("relu", "mpu2"))
+    torch.testing.assert_close(unit(x), relu(x), rtol=0, atol=1e-4)
+    assert sum(isinstance(module, proxact.MPU) and module.learnable for module in unit.modules()) == 17
+    assert not any(isinstance(module, nn.ReLU) for module in unit.modules())
+    for name in ("relu", "mpu2"):
+        summary = train(tmp_path / f"tuned-{name}", pictures, name, begin=begin, epochs=2, peak=0.01)
+        assert summary["config"]["start"].endswith(begin.label[-12:])
+        assert summary["metrics"]["score"] > 30
+    with pytest.raises(RunError, match="finished run"):
+        read_start(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"micro_batch": 48}, "micro_batch must divide batch = 128, got 48"),
+        ({"warmup": 300.0}, r"warmup must be in \[0, 200\)"),
+        ({"width": 4}, "width must be at least 8"),
+        ({"grouping": "rows"}, "grouping must be one of"),
+        ({"sync_bn": True}, "sync_bn needs GPUs"),
+    ],
+)
+@pytest.mark.skipif(torch.cuda.is_available(), reason="sync_bn works there")
+def test_wrong_settings(given, message):
+    with pytest.raises(ValueError, match=message):
+        list(plan("paper", ("mpu2",), (1,), given))
+    with pytest.raises(ValueError, match="preset must be one of"):
+        list(plan("papr"))
+
+
+def test_micro_batches_add_up(tmp_path, pictures):
+    """Without batch norm in the way (its statistics are per micro-batch), the gradient is that of the whole batch."""
+    gradients = []
+    for micro in (64, 16):
+        (one,) = plan("cpu", ("relu",), (1,), {**SMALL, "micro_batch": micro})
+        trainer = cifar10.make_trainer(one, pictures, Machine())
+        trainer.model.eval()
+        trainer.optimizer.step = trainer.optimizer.zero_grad = lambda *_: None
+        trainer._step(*next(trainer.source.epoch(0)))
+        gradients.append([parameter.grad.clone() for parameter in trainer.net.parameters()])
+    for whole, summed in zip(*gradients, strict=True):
+        torch.testing.assert_close(whole, summed, rtol=1e-3, atol=1e-5)
+
+
+COMMAND = ["cifar10", "--data", "made-up", "--preset", "cpu", "--activations", "mpu2", "--seeds", "1"]
+COMMAND += ["--width", "8", "--epochs", "2", "--warmup", "1", "--batch", "64", "--precision", "fp32"]
+COMMAND += ["--save-seconds", "0.01"]
+
+
+def start(command):
+    return subprocess.Popen(
+        command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+    )
+
+
+def wait_for_rows(folder, process, rows):
+    while (path := only(folder, "metrics.jsonl")) is None or len(path.read_text().splitlines()) < rows:
+        assert process.poll() is None, process.stdout.read()
+        time.sleep(0.01)
+
+
+@pytest.mark.torchrun
+@pytest.mark.parametrize("kill", [signal.SIGKILL, signal.SIGINT])
+def test_a_killed_command_goes_on(tmp_path, whole, kill):
+    command = alone(tmp_path, *COMMAND, "--runs", tmp_path / "killed")
+    with start(command) as process:
+        wait_for_rows(tmp_path / "killed", process, 1)
+        process.send_signal(kill)
+        output = finished(process)
+    assert only(tmp_path / "killed", "summary.json") is None, output
+    if kill == signal.SIGINT:
+        assert "The same command goes on from there" in output
+    subprocess.run(command, check=True, env=environment(), capture_output=True)
+    assert results(tmp_path / "killed") == results(whole)
+
+
+@pytest.mark.torchrun
+def test_ctrl_c_under_torchrun_saves(tmp_path):
+    command = with_torchrun(tmp_path, *COMMAND, "--save-seconds", "1e9", "--runs", tmp_path)
+    with start(command) as process:
+        wait_for_rows(tmp_path, process, 1)
+        process.send_signal(signal.SIGINT)
+        output = finished(process)
+    assert "The same command goes on from there" in output
+    assert only(tmp_path, "checkpoint") is not None
+    subprocess.run(command, check=True, env=environment(), capture_output=True)
+    config = json.loads(only(tmp_path, "config.json").read_text())["config"]
+    assert (config["micro_batch"], config["preset"][:3]) == (32, "cpu")
+    assert "microbatch32" in config["preset"]
+    assert [row["epoch"] for row in results(tmp_path)["curve"]] == [1, 2]
+
+
+def test_recipes_name_fields():
+    assert all(set(settings) <= set(Cifar10.__dataclass_fields__) for settings in RECIPES.values())

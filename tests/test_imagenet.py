@@ -1,0 +1,242 @@
+"""ImageNet: recipes, several processes as one, and trainings that survive SIGKILL."""
+
+import json
+import os
+import signal
+import subprocess
+import tarfile
+import time
+
+import pytest
+import torch
+from torch import nn
+from vision_cases import SHARED, alone, environment, finished, make_folders, only, results, with_torchrun, workers_of
+
+import proxact
+from proxact.experiments import imagenet
+from proxact.experiments.imagenet import build, describe, plan, transforms
+from proxact.experiments.runs import RunError
+from proxact.experiments.vision.folders import Folders, find
+from proxact.experiments.vision.optimise import groups
+from proxact.experiments.vision.parallel import Machine, Share
+from proxact.report.sections.paper_tables import PAPER, matching
+
+pytest.importorskip("lightning.fabric")
+pytest.importorskip("timm")
+CPU = torch.device("cpu")
+TINY = {"size": 32, "epochs": 3, "batch": 16, "micro_batch": 8}
+DEIT = {**TINY, "first_epochs": 1}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return make_folders(tmp_path_factory.mktemp("pictures"))
+
+
+def one(model, activation="mpu2", **given):
+    (found,) = plan(model, (activation,), (1,), given)
+    return found
+
+
+def test_the_papers_recipes():
+    resnet, deit = vars(one("resnet18")), vars(one("deit_tiny"))
+    expected = {"epochs": 100, "batch": 256, "micro_batch": 32, "rate": 0.1, "milestones": (30, 60, 90)}
+    expected |= {"momentum": 0.9, "weight_decay": 1e-4, "clip": None, "mixup": 0.0, "randaugment": "", "size": 224}
+    assert {name: resnet[name] for name in expected} == expected
+    expected = {"epochs": 500, "batch": 1024, "micro_batch": 128, "rate": 1e-3, "low": 1e-5, "first_epochs": 20}
+    expected |= {"warm_up": False, "weight_decay": 0.05, "decay": "weights", "clip": 5.0, "label_smoothing": 0.1}
+    expected |= {"mixup": 0.8, "cutmix": 1.0, "erasing": 0.25, "size": 224}
+    assert {name: deit[name] for name in expected} == expected
+    assert "rand-m9-mstd0.5" in deit["randaugment"]
+    assert "0.7854 rad" in describe(one("deit_tiny"))
+    assert "the last, a transformer's channels" in describe(one("deit_tiny"))
+
+
+def test_every_row_of_the_papers_tables_is_planned():
+    planned = [run for model in imagenet.MODELS for run in plan(model, None, (1,), {})]
+    made = [{"experiment": "imagenet", "activation": run.activation, "config": vars(run)} for run in planned]
+    tables = [entry for entry in PAPER["tables"].values() if entry["experiment"] == "imagenet"]
+    assert len(tables) == 2
+    for entry in tables:
+        for row in entry["rows"]:
+            assert len(matching(row, entry, made)) == 1, row
+    assert one("resnet18", epochs=90).preset == "paper-epochs90"
+
+
+@pytest.mark.parametrize(("model", "sites"), [("resnet18", 17), ("deit_tiny", 12)])
+def test_networks(model, sites):
+    net, relu = (build(one(model, name, size=32), 10) for name in ("mpu2", "relu"))
+    units = [module for module in net.modules() if isinstance(module, proxact.MPU)]
+    assert len(set(units)) == sites
+    assert not any(isinstance(module, (nn.ReLU, nn.GELU)) for module in net.modules())
+    state, other = net.state_dict(), relu.state_dict()
+    assert all(torch.equal(state[name], other[name]) for name in other)  # weights of a seed are shared
+    x = torch.randn(2, 3, 32, 32)
+    torch.testing.assert_close(net.eval()(x), relu.eval()(x), rtol=0, atol=1e-5)
+    if model == "resnet18":
+        assert (net.layer1[0].bn2.weight == 0).all()  # zero-init residual
+        return
+    names = {id(parameter): name for name, parameter in net.named_parameters()}
+    spared = {names[id(p)] for p in groups(net, 0.05, "weights")[1]["params"]}
+    assert {"cls_token", "pos_embed", "norm.weight", "blocks.0.mlp.act.theta", "blocks.0.mlp.fc1.bias"} <= spared
+    assert not any(name.endswith(("fc1.weight", "qkv.weight", "proj.weight")) for name in spared)
+
+
+def test_augmentation_depends_on_seed_epoch_and_picture_alone(folder):
+    run = one("deit_tiny", **DEIT)
+
+    def epoch(number, share=Share(parts=2), first_step=0, workers=0):  # noqa: B008 - frozen
+        source = Folders(folder, transforms(run), share, 16, 1, device=CPU, workers=workers)
+        source.mix = imagenet.mixing(run, source.classes)
+        return [pair for _, pairs in source.epoch(number, first_step) for pair in pairs]
+
+    whole = epoch(0)
+    assert len(whole) == 8
+    again = epoch(0, workers=1)
+    shared = [epoch(0, Share(rank, 2, 2)) for rank in range(2)]
+    late = epoch(0, first_step=3)
+    for i, (x, y) in enumerate(whole):
+        assert torch.equal(x, again[i][0])
+        assert torch.equal(x, shared[i % 2][i // 2][0])
+        assert torch.equal(y, shared[i % 2][i // 2][1])
+        if i >= 6:
+            assert torch.equal(x, late[i - 6][0])
+    assert not torch.equal(whole[0][0], epoch(1)[0][0])
+
+
+@pytest.mark.parametrize("model", ["resnet18", "deit_tiny"])
+def test_both_presets_start_and_train(tmp_path, folder, model):
+    given = {**(DEIT if model == "deit_tiny" else TINY), "epochs": 2}
+    summary = imagenet.run(one(model, **given), tmp_path, folder, Machine(workers=0))
+    assert [row["epoch"] for row in summary["curve"]] == [1, 2]
+    assert summary["curve"][0]["angle0"] != summary["curve"][1]["angle0"]
+    assert summary["metrics"]["score"] == summary["curve"][-1]["accuracy"]
+    assert (tmp_path / "model.pt").exists()
+
+
+def test_archives_are_unpacked_once(tmp_path, folder, capsys):
+    archive = tmp_path / "small.tar.gz"
+    with tarfile.open(archive, "w:gz") as file:
+        file.add(folder, "small")
+    found = find(archive, tmp_path / "cache")
+    assert found.name == "small"
+    assert len(list(found.rglob("*.JPEG"))) == len(list(folder.rglob("*.JPEG"))) == 84
+    assert "Unpacking" in capsys.readouterr().out
+    assert find(archive, tmp_path / "cache") == found
+    assert capsys.readouterr().out == ""
+    archive.write_bytes(archive.read_bytes()[:5000])
+    with pytest.raises(RunError, match=r"(?s)damaged or no archive.*ILSVRC 2012"):
+        find(archive, tmp_path / "cache")
+
+
+def test_missing_and_damaged_pictures(tmp_path):
+    with pytest.raises(RunError, match=r"(?s)there is no .*nowhere.*train/<class>"):
+        find(tmp_path / "nowhere", tmp_path)
+    with pytest.raises(RunError, match="no folders train and val"):
+        find(tmp_path, tmp_path)
+    folder = make_folders(tmp_path / "pictures", classes=2, train=4, val=1)
+    for path in (folder / "train").rglob("*.JPEG"):
+        path.write_bytes(path.read_bytes()[:100])
+    source = Folders(folder, transforms(one("resnet18", **TINY)), Share(), 4, 1, device=CPU, workers=0)
+    with pytest.raises(RunError, match=r"JPEG is damaged"):
+        next(source.epoch(0))
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="works there")
+def test_settings_that_cannot_be():
+    with pytest.raises(ValueError, match="sync_bn needs GPUs"):
+        one("resnet18", sync_bn=True)
+    with pytest.raises(ValueError, match="size must be a multiple of 16"):
+        one("deit_tiny", size=30)
+    with pytest.raises(ValueError, match="first_epochs must be in"):
+        one("deit_tiny", epochs=10)
+
+
+def arguments(data, runs, **given):
+    flags = {**DEIT, "workers": 0, "save_seconds": 1e9, **given}
+    words = [word for name, value in flags.items() for word in (f"--{name.replace('_', '-')}", value)]
+    return ["imagenet", "--data", data, "--model", "deit_tiny", "--activations", "mpu2", *words, "--runs", runs]
+
+
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory, folder):
+    """One process that accumulates the micro-batches of two."""
+    place = tmp_path_factory.mktemp("unbroken")
+    imagenet.run(one("deit_tiny", **DEIT), place, folder, Machine(workers=0, save_seconds=1e9))
+    return place
+
+
+def assert_same_training(first, second, atol=1e-4):
+    curves = [results(place)["curve"] for place in (first, second)]
+    assert [row["epoch"] for row in curves[0]] == [row["epoch"] for row in curves[1]] == [1, 2, 3]
+    for ours, theirs in zip(*curves, strict=True):
+        assert ours["train_loss"] == pytest.approx(theirs["train_loss"], abs=atol)
+    states = [torch.load(only(place, "model.pt"), weights_only=True) for place in (first, second)]
+    for name, value in states[0].items():
+        torch.testing.assert_close(value, states[1][name], rtol=0, atol=5e-3 if atol else 0, msg=name)
+
+
+@pytest.mark.torchrun
+def test_two_processes_train_as_one(tmp_path, folder, unbroken):
+    command = with_torchrun(tmp_path, *arguments(folder, tmp_path / "two"))
+    subprocess.run(command, check=True, env=environment(), capture_output=True)
+    assert_same_training(tmp_path / "two", unbroken)
+
+
+@pytest.mark.torchrun
+@pytest.mark.skipif(not (SHARED / "tiny-imagenet.tar.gz").exists(), reason="needs ../shared/data/tiny-imagenet.tar.gz")
+def test_two_processes_train_as_one_on_real_pictures(tmp_path):
+    flags = {"batch": 2000, "micro_batch": 1000, "epochs": 2}
+    for name, make in (("one", alone), ("two", with_torchrun)):
+        command = make(tmp_path, *arguments(SHARED / "tiny-imagenet.tar.gz", tmp_path / name, **flags))
+        subprocess.run(command, check=True, env=environment(), capture_output=True)
+    curves = [results(tmp_path / name)["curve"] for name in ("one", "two")]
+    for ours, theirs in zip(*curves, strict=True):
+        assert ours["train_loss"] == pytest.approx(theirs["train_loss"], abs=1e-4)
+
+
+def start(command):
+    return subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def wait_for(folder, process, rows):
+    while (path := only(folder, "metrics.jsonl")) is None or len(path.read_text().splitlines()) < rows:
+        assert process.poll() is None, process.stdout.read()
+        time.sleep(0.01)
+
+
+@pytest.mark.torchrun
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_killed_rank_is_started_again(tmp_path, folder, unbroken, rank):
+    command = with_torchrun(tmp_path, *arguments(folder, tmp_path / "killed", save_seconds=0.01), restarts=3)
+    with start(command) as process:
+        wait_for(tmp_path / "killed", process, 1)
+        victims = [pid for pid in workers_of(process.pid) if _rank(pid) == str(rank)]
+        assert len(victims) == 1
+        os.kill(victims[0], signal.SIGKILL)
+        output = finished(process)
+    assert process.returncode == 0, output
+    assert_same_training(tmp_path / "killed", unbroken)
+
+
+def _rank(pid):
+    with open(f"/proc/{pid}/environ", "rb") as file:
+        pairs = dict(entry.split(b"=", 1) for entry in file.read().split(b"\0") if b"=" in entry)
+    return pairs.get(b"RANK", b"").decode()
+
+
+@pytest.mark.torchrun
+def test_a_killed_job_goes_on_to_the_same_state(tmp_path, folder):
+    """Two processes, unbroken and killed as a whole: the last weights are the same bit by bit."""
+    for name, save_seconds in (("whole", 1e9), ("killed", 0.01)):
+        command = with_torchrun(tmp_path, *arguments(folder, tmp_path / name, save_seconds=save_seconds))
+        if name == "killed":
+            with start(command) as process:
+                wait_for(tmp_path / name, process, 1)
+                for pid in (process.pid, *workers_of(process.pid)):
+                    os.kill(pid, signal.SIGKILL)
+                process.communicate()
+            assert only(tmp_path / name, "summary.json") is None
+        subprocess.run(command, check=True, env=environment(), capture_output=True)
+    assert_same_training(tmp_path / "killed", tmp_path / "whole", atol=0)
+    assert json.loads(only(tmp_path / "killed", "summary.json").read_text())["metrics"]["best_epoch"] in (1, 2, 3)
