@@ -268,7 +268,7 @@ class Axes(nn.Module):
         return self.act(self.conv(x) if x.shape[1] == 4 else self.fc(x))
 
 
-def test_the_data_decide_where_the_text_does_not():
+def test_the_data_decide_where_the_source_does_not():
     report = convert(Axes(), dry_run=True)[1]
     assert report.replaced[0].axis is None
     assert "rank of the input" in report.replaced[0].note

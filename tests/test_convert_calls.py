@@ -82,6 +82,34 @@ class Branches(Linears):
         return F.relu(self.first(x)) if self.training else x
 
 
+class Alternatives(Linears):
+    """Calls that exclude each other share a site: an angle learnt in training is also used in evaluation."""
+
+    def forward(self, x):
+        if self.training:
+            x = self.first(x)
+            x = F.relu(x)
+        else:
+            x = self.fused(x)
+        if x.ndim == 3:
+            return F.relu(self.second(x))
+        return F.relu(self.first(x)) if x.sum() > 3 else F.relu(self.second(x))
+
+    def fused(self, x):
+        return torch.relu(self.first(x))
+
+
+class AlternativesOfModule(Linears):
+    def __init__(self):
+        super().__init__()
+        self.act = nn.ReLU()
+
+    def forward(self, x):
+        if self.training:
+            return self.act(self.first(x))
+        return self.act(self.second(x))
+
+
 class LoopOfModule(Linears):
     def __init__(self):
         super().__init__(3)
@@ -89,7 +117,7 @@ class LoopOfModule(Linears):
 
     def forward(self, x):
         for layer in self.layers:
-            x = self.act(layer(x))
+            x = self.act(input=layer(x))
         return x
 
 
@@ -121,7 +149,7 @@ class Attribute(Linears):
         self.activation = F.relu
 
     def forward(self, x):
-        return self.gate(self.second(self.activation(self.first(x))))
+        return self.gate(self.second(self.activation(input=self.first(x))))
 
 
 @pytest.mark.parametrize(
@@ -130,6 +158,8 @@ class Attribute(Linears):
         (Functions, ["relu", *(f"relu_{i}" for i in range(1, 6)), "relu_by_another_name", "global_activation"]),
         (Methods, ["relu", "relu_1", "relu_2"]),
         (Branches, ["relu", "relu_1", "relu_2"]),
+        (Alternatives, ["relu", "relu_1"]),
+        (AlternativesOfModule, ["act"]),
         (LoopOfModule, ["act.0", "act.1", "act.2"]),
         (LoopOfFunction, ["relu.0", "relu.1", "relu_1"]),
         (Shared, ["relu", "relu_2"]),
@@ -176,6 +206,70 @@ def test_new_angles_are_used():
         changed = copy.deepcopy(model)
         changed.get_submodule(row.name).theta.data.fill_(0.3)
         assert (changed(x) - before).abs().max() > 1e-4
+
+
+def closure():
+    """A method with a free variable, super() and defaults, all of which a rewritten one must keep."""
+    factor = 3.0
+
+    class Closure(Parent):
+        def forward(self, x, power=2, *, shift=0.5):
+            x = F.relu(self.first(x)) * factor
+            return super().twice(x) ** power + shift
+
+    return Closure()
+
+
+def test_closures_super_and_defaults_stay():
+    original = closure()
+    model, report = convert(copy.deepcopy(original))
+    x = torch.randn(3, 6)
+    assert [site.name for site in report.replaced] == ["relu"]
+    assert torch.equal(model(x), original(x))
+    assert torch.equal(model(x, 3, shift=1.0), original(x, 3, shift=1.0))
+
+
+class Stateful(Linears):
+    """Counts its calls in a buffer, an attribute and a list."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("steps", torch.zeros(()))
+        self.calls, self.seen = 0, []
+
+    def forward(self, x):
+        self.steps.add_(1)
+        self.calls += 1
+        self.seen.append(x)
+        return F.relu(self.first(x))
+
+
+def test_no_trace_of_the_study_stays():
+    model, _ = convert(Stateful())
+    assert (model.steps.item(), model.calls, model.seen) == (0, 0, [])
+    model, _ = convert(Stateful(), example_input=torch.randn(2, 6))
+    assert model.steps.item() == 0
+
+
+class PartlyUnknown(Linears):
+    def __init__(self):
+        super().__init__()
+        self.relu = nn.ReLU()
+
+    def forward(self, x):
+        return self.relu(self.first(x)) + self.relu(x)
+
+
+def test_a_shared_module_stays_where_its_axis_is_not_known():
+    x = torch.randn(2, 3, 6)
+    model, report = convert(PartlyUnknown(), example_input=x)
+    assert [one.name for one in report.skipped] == ["relu_1"]
+    assert [site.name for site in report.replaced] == ["relu"]
+    assert type(model.relu_1) is nn.ReLU
+    set_angles(model, 1.0)
+    expected = MPU(alpha=1.0, dim=-1)(model.first(x)) + x.relu()
+    torch.testing.assert_close(model(x), expected)
+    assert [row.name for row in summary(model)] == ["relu"]
 
 
 def test_more_passes_than_seen_share_the_last():
@@ -226,6 +320,9 @@ class Dropped(Linears):
 class Parent(Linears):
     def forward(self, x):
         return F.relu(self.first(x))
+
+    def twice(self, x):
+        return 2 * x
 
 
 class Child(Parent):
@@ -280,7 +377,7 @@ def without_source():
         (Starred, ["arguments are not plain"]),
         (Static, ["a staticmethod"]),
         (with_own_forward, ["set on the instance"]),
-        (without_source, ["no text to rewrite"]),
+        (without_source, ["no source to rewrite"]),
         (lambda: torch.fx.symbolic_trace(Parent()), ["convert the model it was made from"]),
     ],
     ids=str,
@@ -301,7 +398,7 @@ def test_what_cannot_be_replaced_is_listed(build, reasons, with_example):
     assert type(model) is cls
 
 
-def test_an_example_shows_what_no_text_does():
+def test_an_example_shows_what_no_source_does():
     assert convert(Hidden())[1].skipped == []
     (one,) = convert(nn.Sequential(Hidden()), example_input=torch.randn(2, 6))[1].skipped
     assert (one.name, one.what) == ("0", "relu")
@@ -350,7 +447,7 @@ def test_compiled_wrappers_recompile():
     torch.testing.assert_close(model(x), model._orig_mod(x))
 
 
-def test_scripting_sees_the_rewritten_text():
+def test_scripting_sees_the_rewritten_source():
     model, _ = convert(Shared(), lambda: nn.Threshold(-math.inf, 0.0))
     x = torch.randn(3, 6)
     assert torch.equal(torch.jit.script(model)(x), model(x))

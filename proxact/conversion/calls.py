@@ -11,7 +11,7 @@ from torch import nn
 
 from .kinds import TENSOR_METHODS, Kinds, kind_of
 from .mentions import is_torch, mentions
-from .walk import Place, Walk, content_of, parse, self_name, tensor_of, written
+from .walk import Arm, Place, Walk, content_of, parse, self_name, tensor_of, written
 
 
 @dataclass(frozen=True)
@@ -50,26 +50,30 @@ def read(owner: nn.Module, cls: type, edited: set[tuple[str, int]], which: Kinds
 
 
 class _Reader:
-    """Reads one method after the other; ``method``, ``code`` and the names that follow belong to the current one."""
+    """Reads methods in the order in which they are called; the names after ``method`` belong to the current one."""
 
     method: str
     code: types.CodeType
     self_name: str | None
     names: dict[str, object]
+    walk: Walk
 
     def __init__(self, owner: nn.Module, cls: type, edited: set[tuple[str, int]], which: Kinds) -> None:
         self.owner, self.cls, self.edited, self.which = owner, cls, edited, which
         self.reading = Reading()
-        self.methods = ["forward"]
+        self.methods: set[str] = set()
 
-    def read(self) -> None:
-        for method in self.methods:  # grows on the way
-            self.method = method
-            function = _raw(self.cls, method)
-            if isinstance(function, types.FunctionType) and not is_torch(function):
-                self.read_method(function)
+    def read(self, method: str = "forward", arms: tuple[Arm, ...] = ()) -> None:
+        function = _raw(self.cls, method)
+        if not isinstance(function, types.FunctionType) or is_torch(function) or method in self.methods:
+            return
+        self.methods.add(method)
+        outer = dict(vars(self))
+        self.method = method
+        self.read_method(function, arms)
+        vars(self).update(outer)
 
-    def read_method(self, function: types.FunctionType) -> None:
+    def read_method(self, function: types.FunctionType, arms: tuple[Arm, ...]) -> None:
         inner = written(function, self.method)
         try:
             if inner is None:
@@ -82,9 +86,9 @@ class _Reader:
         cells = zip(inner.__code__.co_freevars, map(content_of, inner.__closure__ or ()), strict=True)
         self.code, self.self_name = inner.__code__, self_name(tree)
         self.names = {**vars(builtins), **inner.__globals__, **dict(cells)}
-        walk = Walk(self.on_call, self.on_value)
+        self.walk = Walk(self.on_call, self.on_value, arms)
         for statement in tree.body:
-            walk.visit(statement)
+            self.walk.visit(statement)
 
     def on_call(self, node: ast.Call, place: Place) -> ast.expr:
         if (self.method, place.number) in self.edited:
@@ -155,15 +159,12 @@ class _Reader:
         self.reading.problems.append((what, why))
 
     def reach(self, attribute: str) -> None:
-        if attribute in self.methods:
-            return
         raw = _raw(self.cls, attribute)
-        if isinstance(raw, types.FunctionType):
-            self.methods.append(attribute)
-        elif isinstance(raw, (staticmethod, classmethod, property)):
-            function = raw.fget if isinstance(raw, property) else raw.__func__
-            if mentions(function, self.which):
+        if isinstance(raw, (staticmethod, classmethod, property)) and attribute not in self.methods:
+            self.methods.add(attribute)
+            if mentions(raw.fget if isinstance(raw, property) else raw.__func__, self.which):
                 self.problem(attribute, f"a {type(raw).__name__}, not rewritten")
+        self.read(attribute, self.walk.arms)
 
     def at(self, line: int) -> str:
         return f"{self.method}, line {self.code.co_firstlineno + line - 1}"

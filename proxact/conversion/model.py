@@ -48,9 +48,11 @@ def convert(
             the channel axis, if it takes that argument: 1 after convolutions and batch norm, -1 after linear layers
             and layer norm, found per site.
         which: classes to replace; the functions of torch that compute the same belong to them.
-        include: patterns as in a shell (``"layer1.*"``), matched against the names of the sites; none means all.
+        include: patterns as in a shell (``"layer1.*"``), matched against the names of the sites, where a loop counts as
+            one; none means all.
         exclude: patterns of sites to leave.
-        untie: give each call of a shared activation its own module. If not, shared ones stay shared.
+        untie: give each call of a shared activation its own module, and each pass of a loop. Calls of which only one is
+            made, on two sides of a branch, have one together. If not, shared ones stay shared.
         example_input: a tensor, a tuple of arguments or a dict of keyword arguments for ``model``. With it the channel
             axes are checked on the data, and activations computed where no source shows them (``getattr(F, name)``) are
             found and listed.

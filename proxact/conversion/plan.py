@@ -75,7 +75,7 @@ def make_plan(
 
 def _needed(steps: Sequence[Step]) -> list[Step]:
     """Without the sites that stay, unless other calls of the same module go: then their calls need their own slot."""
-    split = {(step.site.owner, id(step.site.original)) for step in steps if step.modules and step.site.edit}
+    split = {(step.site.owner, id(step.site.original)) for step in steps if step.modules and step.site.edits}
     return [
         step
         for step in steps
@@ -96,8 +96,8 @@ def _step(
     modules = [target.make(axis, parameter, site.owner.training) for _ in range(finding.calls if per_pass else 1)]
     if shared is not None and site.original is not None:
         modules = [shared.setdefault((id(site.original), axis), modules[0])]
-    if per_pass and site.edit is not None:
-        site = replace(site, edit=replace(site.edit, per_pass=True))
+    if per_pass:
+        site = replace(site, edits=tuple(replace(edit, per_pass=True) for edit in site.edits))
     notes = [finding.note if target.takes_dim else "", _padding(modules[0], finding.channels), _hooks(site.original)]
     return Step(site, modules, finding.channels, "; ".join(note for note in notes if note))
 

@@ -42,13 +42,15 @@ def rewrite(function: types.FunctionType, name: str, edits: Mapping[int, Edit]) 
         assert tensor is not None
         target: ast.expr = ast.Attribute(ast.Name(owner, ast.Load()), edit.slot, ast.Load())
         if edit.per_pass:
-            target = ast.Subscript(target, ast.parse(f"({_counter(edit)} := {_counter(edit)} + 1)").body[0].value)  # type: ignore[attr-defined]
+            next_pass = ast.parse(f"({_counter(edit)} := {_counter(edit)} + 1)", mode="eval").body
+            target = ast.Subscript(target, next_pass, ast.Load())
         return ast.Call(target, [tensor], [])
 
     walk = Walk(on_call)
     body = [walk.visit(statement) for statement in tree.body]
     start = 1 if ast.get_docstring(tree) is not None else 0
-    body[start:start] = [ast.parse(f"{_counter(edit)} = -1").body[0] for edit in edits.values() if edit.per_pass]
+    counters = dict.fromkeys(_counter(edit) for edit in edits.values() if edit.per_pass)
+    body[start:start] = [ast.parse(f"{counter} = -1").body[0] for counter in counters]
     tree.body, tree.decorator_list = body, []
     return _redecorate(function, inner, _compile(tree, inner))
 

@@ -15,6 +15,7 @@ from .install import can_specialise, edits_of, original_class
 from .kinds import Kinds, is_activation, kind_of
 from .report import ROOT, Skipped
 from .rewrite import Edit
+from .walk import are_alternatives
 
 
 @dataclass(frozen=True)
@@ -22,8 +23,8 @@ class Site:
     """One place that calls an activation.
 
     name: path of the module that will stand there; owner: the module that calls it; slot: its attribute there;
-    original: the module or function found there, None for a function called by name; edit: the call to rewrite, None
-    if exchanging the attribute is enough; in_loop: the call may run several times.
+    original: the module or function found there, None for a function called by name; edits: the calls to rewrite, none
+    if exchanging the attribute is enough; in_loop: a call may run several times.
     """
 
     name: str
@@ -32,7 +33,7 @@ class Site:
     label: str
     kind: type[nn.Module]
     original: object
-    edit: Edit | None = None
+    edits: tuple[Edit, ...] = ()
     in_loop: bool = False
     keep: bool = False
 
@@ -66,22 +67,21 @@ def find(model: nn.Module, which: Kinds, untie: bool) -> Found:
 
 
 def _look(path: str, owner: nn.Module, which: Kinds, untie: bool, found: Found) -> None:
+    """Find the sites of one module."""
     name, prefix = path or ROOT, f"{path}." if path else ""
     edited = {(edit.method, edit.number) for edit in edits_of(owner)}
     reading = read(owner, original_class(owner), edited, which)
     if not can_specialise(original_class(owner)):
-        for call in reading.calls:
-            if call.slot is None:
-                reason = f"{type(owner).__name__} copies itself in its own way: convert the model it was made from"
-                found.skipped.append(Skipped(name, call.label, reason))
+        reason = f"{type(owner).__name__} copies itself in its own way: convert the model it was made from"
+        reading.problems += [(call.label, reason) for call in reading.calls if call.slot is None]
         reading.calls = []
     found.skipped += [Skipped(name, what, why) for what, why in reading.problems]
     for attribute, value in vars(owner).items():
         held = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
         if not attribute.startswith("_") and any(kind_of(one, which) for one in held):
-            reason = f"activations in a plain {type(value).__name__} are not replaced"
-            found.skipped.append(Skipped(prefix + attribute, type(value).__name__, reason))
-    taken = _Names(owner)
+            what = type(value).__name__
+            found.skipped.append(Skipped(prefix + attribute, what, f"activations in a plain {what} are not replaced"))
+    names = _Names(owner)
     for slot, value in [*owner._modules.items(), *vars(owner).items()]:
         kind = kind_of(value, which)
         if kind is None or (isinstance(value, nn.Module) and _closed(value)):
@@ -89,27 +89,45 @@ def _look(path: str, owner: nn.Module, which: Kinds, untie: bool, found: Found) 
         label = type(value).__name__ if isinstance(value, nn.Module) else f"self.{slot}"
         if slot in reading.blocked:
             found.skipped.append(Skipped(prefix + slot, label, reading.blocked[slot]))
-            continue
-        site = Site(prefix + slot, owner, slot, label, kind, value)
-        calls = [call for call in reading.calls if call.slot == slot]
-        is_simple = len(calls) <= 1 and not any(call.place.in_loop for call in calls)
-        if all(call.is_plain for call in calls) and (is_simple or not untie):
-            found.sites.append(site)
-            continue
-        for index, call in enumerate(calls):
-            own = slot if index == 0 else taken.new(slot)
-            found.sites.append(_rewritten(replace(site, name=prefix + own, slot=own), call))
-    for call in reading.calls:
-        if call.slot is None:
-            slot = taken.new(call.label.split(".")[-1].removesuffix("()").rstrip("_"))
-            site = Site(prefix + slot, owner, slot, call.label, call.kind, None)
-            found.sites.append(_rewritten(site, call))
+        else:
+            site = Site(prefix + slot, owner, slot, label, kind, value)
+            found.sites += _of_slot(site, [call for call in reading.calls if call.slot == slot], prefix, names, untie)
+    for kind in dict.fromkeys(call.kind for call in reading.calls):
+        for turn in _turns([call for call in reading.calls if call.slot is None and call.kind is kind]):
+            slot = names.new(turn[0].label.split(".")[-1].removesuffix("()").rstrip("_"))
+            found.sites.append(_rewritten(Site(prefix + slot, owner, slot, turn[0].label, kind, None), turn))
 
 
-def _rewritten(site: Site, call: Call) -> Site:
+def _of_slot(site: Site, calls: Sequence[Call], prefix: str, names: _Names, untie: bool) -> list[Site]:
+    """The sites that the calls of one module or function attribute make; its own slot is the first."""
+    turns = _turns(calls) if untie else [list(calls)]
+    is_shared = untie and (len(turns) > 1 or any(call.place.in_loop for call in calls))
+    if not is_shared and all(call.is_plain for call in calls):
+        return [site]
+    slots = [site.slot, *(names.new(site.slot) for _ in turns[1:])]
+    own = [replace(site, name=prefix + slot, slot=slot) for slot in slots]
+    return [_rewritten(one, turn) for one, turn in zip(own, turns, strict=True)]
+
+
+def _turns(calls: Sequence[Call]) -> list[list[Call]]:
+    """The first, second, ... calls on the way through a method. Calls on two sides of a branch can have the same turn.
+
+    They share a site: what is learnt on one side (``if self.training``) must hold on the other.
+    """
+    turns: list[list[Call]] = []
+    for call in calls:
+        before = [i for i, turn in enumerate(turns) for c in turn if not are_alternatives(c.place, call.place)]
+        index = max(before, default=-1) + 1
+        if index == len(turns):
+            turns.append([])
+        turns[index].append(call)
+    return turns
+
+
+def _rewritten(site: Site, calls: Sequence[Call]) -> Site:
     # Inside an inner function a counter of passes would start anew with each call.
-    in_loop = call.place.in_loop and not call.place.in_inner_function
-    return replace(site, edit=Edit(call.method, call.place.number, site.slot), in_loop=in_loop)
+    in_loop = any(call.place.in_loop and not call.place.in_inner_function for call in calls)
+    return replace(site, edits=tuple(Edit(c.method, c.place.number, site.slot) for c in calls), in_loop=in_loop)
 
 
 class _Names:

@@ -63,12 +63,11 @@ def put_in(sites: Sequence[Site], values: Sequence[object]) -> None:
     slots: dict[nn.Module, dict[str, object]] = defaultdict(dict)
     edits: dict[nn.Module, list[Edit]] = defaultdict(list)
     for site, value in zip(sites, values, strict=True):
-        edit = site.edit
-        if edit is not None and isinstance(value, Probe) and site.in_loop:
-            value, edit = PerPass([value]), replace(edit, per_pass=True)
+        new = site.edits
+        if isinstance(value, Probe) and site.in_loop and new:
+            value, new = PerPass([value]), tuple(replace(edit, per_pass=True) for edit in new)
         slots[site.owner][site.slot] = value
-        if edit is not None:
-            edits[site.owner].append(edit)
+        edits[site.owner] += new
     for owner, values_of_owner in slots.items():
         install(owner, values_of_owner, edits[owner])
 

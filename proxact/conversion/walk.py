@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import itertools
 import textwrap
 import types
 from collections.abc import Callable
@@ -13,15 +14,27 @@ from typing import Any
 
 
 @dataclass(frozen=True)
+class Arm:
+    """One side of a branch; ``returns``: nothing behind the branch runs after it."""
+
+    fork: int
+    side: int
+    returns: bool
+
+
+@dataclass(frozen=True)
 class Place:
     """Where a call stands: its number in order of evaluation and what surrounds it."""
 
     number: int
     line: int
+    arms: tuple[Arm, ...]
     in_loop: bool
     in_inner_function: bool
     result_is_dropped: bool
 
+
+_forks = itertools.count()
 
 OnCall = Callable[[ast.Call, Place], ast.expr]
 OnValue = Callable[[ast.expr], None]
@@ -30,8 +43,8 @@ OnValue = Callable[[ast.expr], None]
 class Walk(ast.NodeTransformer):
     """Offer every call of a function to ``on_call``, inner calls first, and every other name to ``on_value``."""
 
-    def __init__(self, on_call: OnCall, on_value: OnValue = lambda node: None) -> None:
-        self.on_call, self.on_value = on_call, on_value
+    def __init__(self, on_call: OnCall, on_value: OnValue = lambda node: None, arms: tuple[Arm, ...] = ()) -> None:
+        self.on_call, self.on_value, self.arms = on_call, on_value, arms
         self.number = -1
         self.loops = self.functions = 0
         self.callees: set[int] = set()
@@ -42,7 +55,8 @@ class Walk(ast.NodeTransformer):
         dropped = id(node) in self.dropped
         self.generic_visit(node)
         self.number += 1
-        return self.on_call(node, Place(self.number, node.lineno, self.loops > 0, self.functions > 0, dropped))
+        place = Place(self.number, node.lineno, self.arms, self.loops > 0, self.functions > 0, dropped)
+        return self.on_call(node, place)
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:
         self.dropped.add(id(node.value))
@@ -58,9 +72,28 @@ class Walk(ast.NodeTransformer):
             self.on_value(node)
         return node
 
+    def visit_If(self, node: ast.If) -> ast.AST:
+        node.test = self.visit(node.test)
+        self._sides(node.body, node.orelse)
+        return node
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        node.test = self.visit(node.test)
+        body, orelse = [node.body], [node.orelse]
+        self._sides(body, orelse)
+        node.body, node.orelse = body[0], orelse[0]
+        return node
+
+    def _sides(self, *sides: list[Any]) -> None:
+        outer, fork = self.arms, next(_forks)
+        for side, body in enumerate(sides):
+            self.arms = (*outer, Arm(fork, side, _returns(body)))
+            body[:] = [self.visit(part) for part in body]
+        self.arms = outer
+
     def visit_For(self, node: ast.For) -> ast.AST:
         node.iter = self.visit(node.iter)
-        self._inside("loops", node.body)
+        self._loop(node.body)
         node.orelse = [self.visit(statement) for statement in node.orelse]
         return node
 
@@ -68,7 +101,7 @@ class Walk(ast.NodeTransformer):
         self.loops += 1
         node.test = self.visit(node.test)
         self.loops -= 1
-        self._inside("loops", node.body)
+        self._loop(node.body)
         node.orelse = [self.visit(statement) for statement in node.orelse]
         return node
 
@@ -94,10 +127,23 @@ class Walk(ast.NodeTransformer):
 
     visit_FunctionDef = visit_AsyncFunctionDef = visit_Lambda = visit_inner_function
 
-    def _inside(self, counter: str, body: list[ast.stmt]) -> None:
-        setattr(self, counter, getattr(self, counter) + 1)
+    def _loop(self, body: list[ast.stmt]) -> None:
+        self.loops += 1
         body[:] = [self.visit(statement) for statement in body]
-        setattr(self, counter, getattr(self, counter) - 1)
+        self.loops -= 1
+
+
+def are_alternatives(earlier: Place, later: Place) -> bool:
+    """Whether two calls are never made in one run: on two sides of a branch, or behind a return."""
+    sides = {arm.fork: arm.side for arm in later.arms}
+    return any(sides[arm.fork] != arm.side if arm.fork in sides else arm.returns for arm in earlier.arms)
+
+
+def _returns(body: list[Any]) -> bool:
+    last = body[-1] if body else None
+    if isinstance(last, ast.If):
+        return _returns(last.body) and _returns(last.orelse)
+    return isinstance(last, (ast.Return, ast.Raise))
 
 
 def written(function: types.FunctionType, name: str) -> types.FunctionType | None:

@@ -20,12 +20,14 @@ from .kinds import FUNCTIONS, Kinds, is_activation
 from .trace import Probe
 
 _CONVOLUTION = re.compile(r"conv(?:_transpose)?(\d)d")
+_REDUCTIONS = {"mean", "sum", "amax", "amin", "std", "var", "softmax", "normalize"}
 _RESHAPES = {"view", "reshape", "flatten", "unflatten", "squeeze", "unsqueeze", "expand", "view_as", "reshape_as"}
 
 
 def run(model: nn.Module, example_input: Any) -> Any:
-    """The output for an example, in evaluation mode, without gradient, and with the random state put back."""
+    """The output for an example, in evaluation mode and without gradient; random state and buffers are put back."""
     training = {module: module.training for module in model.modules()}
+    buffers = [(buffer, buffer.clone()) for buffer in model.buffers()]
     try:
         model.eval()
         with torch.no_grad(), torch.random.fork_rng():
@@ -36,6 +38,9 @@ def run(model: nn.Module, example_input: Any) -> Any:
     finally:
         for module, flag in training.items():
             module.training = flag
+        for buffer, value in buffers:
+            if buffer.device.type != "meta" and not torch.equal(buffer, value):
+                buffer.copy_(value)
 
 
 class Watch(TorchFunctionMode):
@@ -77,6 +82,8 @@ class Watch(TorchFunctionMode):
             channels = _reshaped(_channels(inputs[0]), inputs[0].shape, outputs[0].shape)
         elif name == "transpose" and inputs and all(isinstance(d, int) for d in args[1:3]):
             channels = _transposed(_channels(inputs[0]), inputs[0].ndim, *args[1:3])
+        elif name in _REDUCTIONS and inputs:
+            channels = _reduced(_channels(inputs[0]), inputs[0].shape, outputs[0].shape)
         else:
             known = [_channels(t) for t in inputs if t.ndim == outputs[0].ndim]
             channels = after_function(name, args, known)
@@ -125,15 +132,26 @@ def _channels(x: Tensor) -> Channels:
 
 
 def _reshaped(channels: Channels, before: torch.Size, after: torch.Size) -> Channels:
-    """The axis survives if it and all behind it, or it and all before it, stay as they were."""
-    if channels.axis is None:
+    """The axis survives if it and all behind it, or it and all before it, stay as they were.
+
+    The last axis also does if it is split (into heads) or merged (from heads).
+    """
+    if channels.axis is None or not after:
         return UNKNOWN
     axis, shift = channels.axis % len(before), len(after) - len(before)
     if axis + shift >= 0 and before[axis:] == after[axis + shift :]:
         return _counted_from_end(axis + shift, len(after), channels)
     if before[: axis + 1] == after[: axis + 1]:
         return _counted_from_end(axis, len(after), channels)
-    return UNKNOWN
+    sizes = sorted((before[-1], after[-1]))
+    is_last = axis == len(before) - 1 and sizes[0] > 0 and sizes[1] % sizes[0] == 0
+    return Channels(-1) if is_last else UNKNOWN
+
+
+def _reduced(channels: Channels, before: torch.Size, after: torch.Size) -> Channels:
+    """The axis survives if the number of axes and its own size do."""
+    is_kept = channels.axis is not None and len(before) == len(after) and before[channels.axis] == after[channels.axis]
+    return channels if is_kept else UNKNOWN
 
 
 def _transposed(channels: Channels, ndim: int, first: int, second: int) -> Channels:
