@@ -380,7 +380,7 @@ def without_source():
         (without_source, ["no source to rewrite"]),
         (lambda: torch.fx.symbolic_trace(Parent()), ["convert the model it was made from"]),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", None) or str(value),
 )
 @pytest.mark.parametrize("with_example", [False, True])
 def test_what_cannot_be_replaced_is_listed(build, reasons, with_example):
