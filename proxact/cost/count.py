@@ -79,13 +79,17 @@ def _undisturbed(model: nn.Module) -> Iterator[None]:
 @contextlib.contextmanager
 def _without_fused_layers(model: nn.Module) -> Iterator[None]:
     """Whole layers as one operation hide what is inside: nn.TransformerEncoderLayer's fast path, LSTMs of libraries."""
-    backends: Any = torch.backends
-    before = backends.mha.get_fastpath_enabled(), backends.mkldnn.enabled, backends.cudnn.enabled
+    switches: Any = torch._C  # torch.backends' own setters warn, or refuse after torch's test tools were loaded
+    switched = [(switches._get_mkldnn_enabled, switches._set_mkldnn_enabled)]
+    switched += [(switches._get_cudnn_enabled, switches._set_cudnn_enabled)]
+    if not any(isinstance(module, nn.RNNBase) for module in model.modules()):
+        switched = []
+    switched.append((torch.backends.mha.get_fastpath_enabled, torch.backends.mha.set_fastpath_enabled))
+    before = [get() for get, _ in switched]
     try:
-        backends.mha.set_fastpath_enabled(False)
-        if any(isinstance(module, nn.RNNBase) for module in model.modules()):
-            backends.mkldnn.enabled, backends.cudnn.enabled = False, False
+        for _, put in switched:
+            put(False)
         yield
     finally:
-        backends.mha.set_fastpath_enabled(before[0])
-        backends.mkldnn.enabled, backends.cudnn.enabled = before[1:]
+        for (_, put), value in zip(switched, before, strict=True):
+            put(value)
