@@ -67,6 +67,9 @@ def test_a_finished_run_has_everything_and_is_not_run_again(tmp_path):
     assert count_up(tmp_path) == summary
     assert (tmp_path / "summary.json").stat().st_mtime_ns == before
     assert read_summaries([tmp_path]) == [{**summary, "folder": tmp_path}]
+    (tmp_path / "copy").mkdir()
+    (tmp_path / "copy/summary.json").write_text((tmp_path / "summary.json").read_text())
+    assert len(read_summaries([tmp_path])) == 1  # a copy is no second seed
 
 
 def test_it_goes_on_where_it_stopped(tmp_path):

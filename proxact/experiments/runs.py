@@ -183,12 +183,20 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 
 
 def read_summaries(folders: list[Path]) -> list[dict[str, Any]]:
-    """The summaries of all finished runs in and below these folders, each with its ``folder``, in order."""
+    """The summaries of all finished runs in and below these folders, each with its ``folder``, in order.
+
+    The same run in two places, say a folder and a copy of its summary, counts once.
+    """
     missing = [str(folder) for folder in folders if not folder.exists()]
     if missing:
         raise RunError(f"no such folder: {', '.join(missing)}")
     paths = sorted({path for folder in folders for path in folder.rglob("summary.json")})
-    return [{**json.loads(path.read_text()), "folder": path.parent} for path in paths]
+    found: dict[str, dict[str, Any]] = {}
+    for path in paths:
+        summary = json.loads(path.read_text())
+        identity = json.dumps([summary[key] for key in ("experiment", "activation", "seed", "config")], sort_keys=True)
+        found.setdefault(identity, {**summary, "folder": path.parent})
+    return list(found.values())
 
 
 def _read_checkpoint(path: Path) -> dict[str, Any] | None:
