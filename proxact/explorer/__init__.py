@@ -24,12 +24,7 @@ def page() -> str:
 
 
 def write(path: Path) -> Path:
-    """Write the page to ``path``, folders included, and return it.
-
-    Example:
-        >>> write(Path("explorer.html"))
-        PosixPath('explorer.html')
-    """
+    """Write the page to ``path``, folders included, and return it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(page(), encoding="utf-8")
     return path
