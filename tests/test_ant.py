@@ -1,5 +1,9 @@
 """PPO on the ant: goes on exactly where it was saved, every layer has its own activation, outliers do no harm."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -102,6 +106,18 @@ def test_a_trained_policy_is_filmed(tmp_path):
         assert film.n_frames >= found["steps"] // 3
         first = np.asarray(film.convert("RGB"))
     assert first.std() > 10  # something is to be seen
+
+
+def test_the_command_films_without_a_screen(tmp_path):
+    """In a process of its own: the settings of the tests must not be what makes it work."""
+    run(SMALL, tmp_path / "run")
+    here = {name: value for name, value in os.environ.items() if name not in ("MUJOCO_GL", "DISPLAY")}
+    command = [sys.executable, "-m", "proxact", "play", str(tmp_path / "run"), "--seconds", "0.2"]
+    done = subprocess.run(command, env=here, capture_output=True, text=True)
+    if "EGL" in done.stderr:
+        pytest.skip(f"no offscreen rendering here: {done.stderr[-200:]}")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "run" / "play.gif").exists()
 
 
 def test_the_film_shows_the_policy_that_was_trained(tmp_path):

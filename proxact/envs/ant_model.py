@@ -80,11 +80,11 @@ def mjcf() -> str:
     <texture name="sky" type="skybox" builtin="gradient" rgb1="0.9 0.95 1" rgb2="0.6 0.7 0.85" width="64" height="64"/>
   </asset>
   <worldbody>
-    <light directional="true" diffuse="0.8 0.8 0.8" pos="0 0 4" dir="0 0 -1"/>
     <geom name="floor" type="plane" size="0 0 1" friction="1 0.005 0.0001" contype="1" material="floor" rgba="1 1 1 1"/>
     <body name="torso" pos="0 0 0.44">
       <freejoint name="root"/>
       <geom name="torso" type="sphere" size="{TORSO_RADIUS}"/>
+      <light directional="true" diffuse="0.8 0.8 0.8" mode="trackcom" pos="0 0 4" dir="0 0 -1"/>
       <camera name="follow" mode="trackcom" pos="0 -3.5 1.6" xyaxes="1 0 0 0 0.4 1"/>{legs}
     </body>
   </worldbody>

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
-import mujoco
 import numpy as np
 import torch
 from gymnasium.vector import SyncVectorEnv
@@ -66,6 +65,8 @@ def _stage(name: str) -> tuple[Any, Callable[[], Any], float, Callable[[], float
         inner: Any = env.envs[0].unwrapped
         seconds = float(getattr(inner, "dt", 1 / env.envs[0].metadata.get("render_fps", 30)))
         return env, env.envs[0].render, seconds, lambda: float(inner.data.qpos[0]) if hasattr(inner, "data") else np.nan
+    import mujoco  # not before proxact.envs, which chooses how it renders
+
     ours = AntVec(1, threads=1)
     data = mujoco.MjData(ours.model)
     renderer = mujoco.Renderer(ours.model, HEIGHT, WIDTH)
