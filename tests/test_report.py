@@ -142,7 +142,7 @@ def test_a_browser_shows_it(page, width):
         for section in tab.locator("section").all():
             assert section.is_visible()
             assert section.bounding_box()["height"] > 50
-        assert tab.locator("section").count() == 4
+        assert tab.locator("section").count() == 5
         for picture in tab.locator("img").all():
             assert picture.is_visible()
             assert picture.evaluate("image => image.complete && image.naturalWidth > 0")

@@ -36,6 +36,115 @@ def seeds_needed(deviations: tuple[float, float], difference: float, level: floa
     return max(2, math.ceil(z**2 * (deviations[0] ** 2 + deviations[1] ** 2) / difference**2))
 
 
+def student_tail(t: float, freedom: float) -> float:
+    """The probability that Student's t lies outside [-t, t]."""
+    if t == 0:
+        return 1.0
+    return _incomplete_beta(freedom / 2, 0.5, freedom / (freedom + t * t), t * t / (freedom + t * t))
+
+
+def student_quantile(level: float, freedom: float) -> float:
+    """The t with ``level`` of the probability in [-t, t]."""
+    low, high = 0.0, 1.0
+    while student_tail(high, freedom) > 1 - level:
+        low, high = high, 2 * high
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if student_tail(middle, freedom) > 1 - level else (low, middle)
+    return (low + high) / 2
+
+
+def paired_difference(
+    ours: Sequence[float], base: Sequence[float], level: float = 0.95
+) -> tuple[float, float, float, float]:
+    """Mean of the differences pair by pair, its t interval (low, high), and the two-sided p value of "no difference".
+
+    One pair says nothing about the scatter: its interval is infinite and p is 1. Differences that are all the same
+    have an interval of no width, and p is 0, or 1 if they are all 0.
+    """
+    differences = [own - other for own, other in zip(ours, base, strict=True)]
+    if not differences:
+        raise ValueError("ours and base must have at least one pair, got none")
+    mean, n = statistics.fmean(differences), len(differences)
+    if n == 1:
+        return mean, -math.inf, math.inf, 1.0
+    error = statistics.stdev(differences) / math.sqrt(n)
+    if error == 0:
+        return mean, mean, mean, 1.0 if mean == 0 else 0.0
+    half = student_quantile(level, n - 1) * error
+    return mean, mean - half, mean + half, student_tail(abs(mean) / error, n - 1)
+
+
+def holm(pvalues: Sequence[float]) -> list[float]:
+    """Holm's adjusted p values, in the order given: below a level, with that chance of any false alarm among them."""
+    adjusted, largest = [0.0] * len(pvalues), 0.0
+    for rank, i in enumerate(sorted(range(len(pvalues)), key=lambda i: pvalues[i])):
+        largest = max(largest, min(1.0, (len(pvalues) - rank) * pvalues[i]))
+        adjusted[i] = largest
+    return adjusted
+
+
+def paired_power(n: int, effect: float, level: float = 0.95) -> float:
+    """The chance that the t test of n pairs sees a true difference of ``effect`` deviations of the differences.
+
+    T is (z + effect sqrt(n)) / s with z normal and s^2 chi-squared over its freedom: the mean over s of the normal
+    distribution's two tails beyond t s, by Simpson's rule.
+    """
+    normal, freedom, shift = statistics.NormalDist(), n - 1, effect * math.sqrt(n)
+    limit = student_quantile(level, freedom)
+    width = 8 / math.sqrt(2 * freedom)
+    low, high, pieces = max(0.0, 1 - width), 1 + width, 400
+    log_factor = math.log(2) + freedom / 2 * math.log(freedom / 2) - math.lgamma(freedom / 2)
+    total = 0.0
+    for i in range(pieces + 1):
+        s = low + (high - low) * i / pieces
+        if s == 0 and freedom > 1:
+            continue
+        density = math.exp(log_factor + ((freedom - 1) * math.log(s) if s else 0.0) - freedom * s * s / 2)
+        seen = normal.cdf(shift - limit * s) + normal.cdf(-shift - limit * s)
+        total += (1 if i in (0, pieces) else 4 if i % 2 else 2) * density * seen
+    return total * (high - low) / pieces / 3
+
+
+def pairs_needed(differences: Sequence[float], effect: float, level: float = 0.95, power: float = 0.8) -> int:
+    """Pairs so that a true mean difference of ``effect`` is seen with this power, if differences scatter like these."""
+    if len(differences) < 2 or effect == 0:
+        raise ValueError(f"need two differences and an effect other than 0, got {len(differences)} and {effect}")
+    deviation = statistics.stdev(differences)
+    if deviation == 0:
+        return 2
+    relative = abs(effect) / deviation
+    low, high = 1, 2
+    while paired_power(high, relative, level) < power:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if paired_power(middle, relative, level) >= power else (middle, high)
+    return high
+
+
+def _incomplete_beta(a: float, b: float, x: float, rest: float) -> float:
+    """The regularised incomplete beta function I_x(a, b), by Lentz's continued fraction; ``rest`` is 1 - x."""
+    if x <= 0 or rest <= 0:
+        return 0.0 if x <= 0 else 1.0
+    if x > (a + 1) / (a + b + 2):  # where the fraction of the other side converges faster
+        return 1 - _incomplete_beta(b, a, rest, x)
+    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log(rest)) / a
+    numerator, denominator = 1.0, 1 / (1 - (a + b) * x / (a + 1))
+    found = denominator
+    for k in range(1, 10_000):
+        for factor in (
+            k * (b - k) * x / ((a + 2 * k - 1) * (a + 2 * k)),
+            -(a + k) * (a + b + k) * x / ((a + 2 * k) * (a + 2 * k + 1)),
+        ):
+            denominator = 1 / (1 + factor * denominator)
+            numerator = 1 + factor / numerator
+            found *= denominator * numerator
+        if abs(denominator * numerator - 1) < 1e-15:
+            break
+    return front * found
+
+
 def place(runs: Sequence[dict[str, Any]]) -> tuple[str, str]:
     """Hardware and dates of these runs."""
     machines = sorted({f"{run['machine']['cpu']}, {run['machine']['threads']} threads" for run in runs})

@@ -189,7 +189,8 @@ def metrics(rows: list[dict[str, Any]]) -> dict[str, float]:
         "best_accuracy": best["accuracy"],
         "best_epoch": best["epoch"],
         "train_loss": rows[-1]["train_loss"],
-        "images_per_second": speeds[len(speeds) // 2],
+        # Not known where a run was stopped after the last step of its only epoch.
+        **({"images_per_second": speeds[len(speeds) // 2]} if speeds else {}),
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import statistics
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -51,17 +52,30 @@ def by_setting(summaries: Sequence[dict[str, Any]]) -> dict[str, list[Rows]]:
     groups: dict[str, list[tuple[dict[str, Any], Rows]]] = {}
     for run in summaries:
         if rows := rows_of(run):
-            setting = {name: entry for name, entry in run["config"].items() if not name.startswith("seed")}
+            setting = {name: entry for name, entry in run["config"].items() if not name.startswith(("seed", "start"))}
+            setting["preset"] = _preset(run)
             key = json.dumps([run["experiment"], run["activation"], setting], sort_keys=True)
             groups.setdefault(key, []).append((run, rows))
+    plain = Counter(_label(members[0][0]) for members in groups.values())
     named: dict[str, list[Rows]] = {}
     for members in groups.values():
         run = members[0][0]
-        words = [run["experiment"], str(run["config"].get("model", "")), run["activation"]]
-        label = ", ".join(filter(None, words))
+        label = _label(run)
+        if plain[label] > 1 and _preset(run):
+            label += f", {_preset(run)}"
         same = sum(known == label or known.startswith(f"{label} (") for known in named)
         named[f"{label} ({same + 1})" if same else label] = [rows for _, rows in members]
     return named
+
+
+def _label(run: dict[str, Any]) -> str:
+    words = [run["experiment"], str(run["config"].get("model", "")), run["activation"]]
+    return ", ".join(filter(None, words))
+
+
+def _preset(run: dict[str, Any]) -> str:
+    """Without the seed of the network that the run started from."""
+    return re.sub(r"(-from-\w+)-seed\d+$", r"\1", run["config"].get("preset", ""))
 
 
 def rows_of(run: dict[str, Any]) -> Rows:

@@ -1,0 +1,68 @@
+"""Vision: CIFAR10 by the protocol for two cores, and the paper's tables on pictures with ours beside them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..html import Section, bullets, paragraph, picture, text
+from ..vision import figures as pictures
+from ..vision.paper import tables
+from ..vision.protocol import NOTE, describe, findings, note, numbers, setting
+from ..vision.runs import Protocol, protocols
+from ..vision.units import ablations, finetuned, finetuning
+
+ORDER = 20
+
+
+def section(summaries: Sequence[dict[str, Any]], figures: Path) -> Section:
+    found = protocols(summaries)
+    parts: list[str] = []
+    said: list[str] = []
+    for i, protocol in enumerate(found):
+        same = sum(other.recipe == protocol.recipe for other in found[:i])
+        stem = f"cifar10-{protocol.recipe}" + (f"-{same + 1}" if same else "")
+        name, sentences = describe(protocol.config), findings(protocol)
+        parts.append(f"<h3>{text(name)}, CIFAR10 on two cores</h3>" + paragraph(setting(protocol)) + bullets(sentences))
+        parts.append(numbers(protocol) + ("" if i else note(NOTE)) + _drawn(protocol, figures, stem))
+        if protocol.variants:
+            body, more = ablations(protocol)
+            parts.append(f"<h3>{text(name)}: other angles and groups</h3>{bullets(more)}{body}")
+            sentences += more
+        said += [f"{name}: {sentence}" for sentence in sentences]
+    body, more = finetuning(summaries)
+    if body:
+        parts.append(f"<h3>Fine-tuning a trained ReLU network</h3>{bullets(more)}{body}")
+        said += more
+    intro = (
+        "Last-epoch accuracy leads. Differences are taken between runs with the same seed. What the paper prints is at "
+        "the end of this section."
+    )
+    if not found:
+        intro = "The protocol for two cores was not run: proxact cifar10 --preset cpu runs it."
+    parts = [paragraph(intro), *parts, tables(summaries), _rest(summaries, found)]
+    return Section("vision", "Vision: CIFAR10 and ImageNet", "".join(parts), tuple(said))
+
+
+def _drawn(protocol: Protocol, figures: Path, stem: str) -> str:
+    captions = ("Test accuracy against epochs", "Difference to ReLU of the same seed against epochs")
+    shown = zip(pictures.curves(protocol, figures, stem), captions, strict=True)
+    drawn = "".join(picture(path, f"{describe(protocol.config)}: {caption}") for path, caption in shown)
+    angles = pictures.angles(protocol, figures, stem)
+    heading = f"<h3>{text(describe(protocol.config))}: the learnt angles</h3>" if angles else ""
+    return f'<div class="side-by-side">{drawn}</div>{heading}{angles}'
+
+
+def _rest(summaries: Sequence[dict[str, Any]], found: Sequence[Protocol]) -> str:
+    """What lies in the folders and is in no table."""
+    shown = {id(run) for protocol in found for run in (*protocol.runs, *protocol.variants)}
+    shown |= {id(run) for runs in finetuned(summaries).values() for run in runs}
+    rest = [run for run in summaries if run["experiment"] in ("cifar10", "imagenet") and id(run) not in shown]
+    names = Counter(f"{run['experiment']} {run['config']['preset']}" for run in rest)
+    others = {name: n for name, n in names.items() if name.split()[1] not in ("paper", "paper-as-published")}
+    if not others:
+        return ""
+    listed = ", ".join(f"{name} ({n})" for name, n in sorted(others.items()))
+    return note(f"Runs in no table, because their recipe is another: {listed}.")

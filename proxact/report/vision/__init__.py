@@ -1,0 +1,1 @@
+"""What the section on vision is made of."""

@@ -1,0 +1,86 @@
+"""Which runs of ``proxact cifar10`` belong together."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from ...cost import cost
+from ...experiments.cifar10 import Cifar10, build
+from ...nn import MPU
+
+RECIPES = {"cpu": "ResNet18", "cpu-fast": "second architecture"}
+ACTIVATIONS = ("relu", "leaky_relu", "prelu", "wta", "mpu2", "leaky_mpu2", "mpu3", "gelu", "silu")
+_FREE = ("activation", "seed", "preset", "start", "grouping", "alpha", "learn_angle")
+"""Fields in which runs of a protocol may differ; where they agree in all others, equal seeds make a pair."""
+Run = dict[str, Any]
+
+
+@dataclass
+class Protocol:
+    """Runs with one recipe, and those in which only the unit is another."""
+
+    recipe: str
+    config: dict[str, Any]
+    runs: list[Run] = field(default_factory=list)
+    variants: list[Run] = field(default_factory=list)
+
+    def of(self, activation: str) -> list[Run]:
+        return [run for run in self.runs if run["activation"] == activation]
+
+    @property
+    def activations(self) -> list[str]:
+        """Those that were run, in the order of the tables."""
+        return in_order({run["activation"] for run in self.runs})
+
+
+def protocols(summaries: Sequence[Run]) -> list[Protocol]:
+    """One for each recipe and whatever else was different, such as the pictures."""
+    found: dict[str, Protocol] = {}
+    ours = [run for run in summaries if run["experiment"] == "cifar10"]
+    for run in ours:
+        recipe = run["config"]["preset"]
+        if recipe in RECIPES:
+            found.setdefault(shared(run), Protocol(recipe, run["config"])).runs.append(run)
+    for run in ours:
+        own = found.get(shared(run))
+        if own and run["config"]["preset"] != own.recipe and not run["config"].get("start"):
+            own.variants.append(run)
+    return sorted(found.values(), key=lambda protocol: list(RECIPES).index(protocol.recipe))
+
+
+def shared(run: Run) -> str:
+    return json.dumps({name: value for name, value in run["config"].items() if name not in _FREE}, sort_keys=True)
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    known = set(names)
+    return [*(name for name in ACTIVATIONS if name in known), *sorted(known - set(ACTIVATIONS))]
+
+
+def macs(config: dict[str, Any], activation: str) -> str:
+    """Of a forward pass of one batch, by the paper's rule."""
+    return f"{_macs(config['model'], config['width'], config['batch'], activation) / 1e9:.3f} G"
+
+
+def layers(config: dict[str, Any], activation: str) -> list[str]:
+    """The names of the units, in the order of a run's columns angle0, angle1, ..."""
+    net = _net(config["model"], config["width"], activation)
+    return [name for name, module in net.named_modules() if isinstance(module, MPU)]
+
+
+@functools.cache
+def _macs(model: str, width: int, batch: int, activation: str) -> int:
+    with torch.device("meta"):
+        x = torch.empty(batch, 3, 32, 32)
+    return cost(_net(model, width, activation), x).total
+
+
+def _net(model: str, width: int, activation: str) -> torch.nn.Module:
+    with torch.device("meta"):
+        return build(Cifar10(activation, model=model, width=width))

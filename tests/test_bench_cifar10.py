@@ -1,0 +1,47 @@
+"""``proxact bench cifar10 --quick`` runs and writes what it says."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from vision_cases import environment
+
+pytest.importorskip("torchvision")
+pytest.importorskip("lightning")
+
+CANDIDATES = {"proxact, relu", "proxact, mpu2", "the usual script, relu"}
+
+
+def check(rows, steps):
+    """What is printed of a candidate follows from its time: ``steps`` steps of 128 pictures are one measurement."""
+    assert set(rows) == CANDIDATES
+    assert rows["proxact, relu"]["ratio"] == 1
+    for row in rows.values():
+        assert row["images_per_second"] == pytest.approx(steps * 128 / (row["microseconds"] / 1e6))
+        assert row["ratio"] == pytest.approx(row["microseconds"] / rows["proxact, relu"]["microseconds"])
+        assert row["ratio_low"] <= row["ratio_high"]
+
+
+def test_every_candidate_is_measured():
+    from proxact.bench.cifar10 import measure
+    from proxact.experiments.vision.formats import make_up
+    from proxact.experiments.vision.pictures import Pictures
+
+    splits = make_up(train=256, test=100)
+    pictures = Pictures("made-up", splits["train"], splits["test"], (0.5,) * 3, (0.25,) * 3)
+    check(measure(8, pictures, steps=1, rounds=3), steps=1)
+
+
+@pytest.mark.slow
+def test_the_command_measures_and_writes(tmp_path):
+    command = [sys.executable, "-m", "proxact", "bench", "cifar10", "--quick", "--out", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment(), check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    record = json.loads((tmp_path / "cifar10.json").read_text())
+    assert record["machine"]["threads"] == 1
+    assert (record["batch"], set(record["widths"])) == (128, {"16"})
+    check(record["widths"]["16"], steps=2)
+    assert "Written:" in done.stdout
+    for row in record["widths"]["16"].values():
+        assert f"{row['images_per_second']:.0f}" in done.stdout
