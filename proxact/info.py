@@ -8,7 +8,9 @@ import os
 import platform
 import subprocess
 import sys
+import time
 from pathlib import Path
+from typing import Any
 
 import torch
 from rich.console import Console
@@ -74,6 +76,11 @@ def commit() -> str:
         return git("rev-parse", "HEAD") + (" with changes" if git("status", "--porcelain", "-uno") else "")
     except (OSError, subprocess.CalledProcessError):
         return f"version {__version__}"
+
+
+def origin() -> dict[str, Any]:
+    """Machine, versions, commit and date of a measurement made now."""
+    return {"machine": machine(), "versions": versions(), "commit": commit(), "date": time.strftime("%Y-%m-%d")}
 
 
 def print_info() -> None:

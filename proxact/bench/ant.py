@@ -15,7 +15,7 @@ import numpy as np
 from ..envs import AntVec
 from ..experiments.ant import Ant
 from ..experiments.ppo import Ppo
-from ..info import facts
+from ..info import origin
 from ..models.mlp import ANT_UNITS
 from .timing import interleaved, keep_freed_memory, ratios
 
@@ -30,7 +30,7 @@ _SB3: dict[str, dict[str, Any]] = {
 def run_ant(out: Path, quick: bool) -> None:
     """Print the figures and write ``ant.json``."""
     keep_freed_memory()
-    found: dict[str, Any] = {"facts": facts(), "environment_steps_per_second": environment(10 if quick else 200)}
+    found: dict[str, Any] = {**origin(), "environment_steps_per_second": environment(10 if quick else 200)}
     print(f"environment, random actions: {found['environment_steps_per_second']:,.0f} steps/s")
     found["training"] = training(SMALL, rounds=2) if quick else training(Ant("relu"), rounds=12)
     for name, row in found["training"].items():

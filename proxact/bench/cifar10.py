@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib
 import itertools
 import json
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from ..experiments.vision.formats import make_up
 from ..experiments.vision.parallel import Machine
 from ..experiments.vision.pictures import Pictures
 from ..experiments.vision.presets import plan
-from ..info import commit, machine, versions
+from ..info import origin
 from .timing import interleaved, keep_freed_memory, ratios
 
 BATCH = 128
@@ -106,8 +105,7 @@ def run_cifar10(out: Path, quick: bool) -> None:
     splits = make_up(train=1280 if quick else 12_800, test=100)
     pictures = Pictures("made-up", splits["train"], splits["test"], (0.5,) * 3, (0.25,) * 3)
     (one,) = plan("cpu", ("relu",), (1,))
-    record: dict[str, Any] = {"machine": machine(), "versions": versions(), "commit": commit()}
-    record |= {"date": time.strftime("%Y-%m-%d"), "precision": one.precision, "batch": BATCH, "widths": {}}
+    record: dict[str, Any] = {**origin(), "precision": one.precision, "batch": BATCH, "widths": {}}
     console, table = Console(width=120), Table("ResNet18 of width", "training", "images a second", "time / our ReLU's")
     for width in (16,) if quick else (16, 64):
         rows = measure(width, pictures, *((2, 3) if quick else (4 if width > 16 else 12, 9)))

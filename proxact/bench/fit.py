@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ..experiments.fit import ACTIVATIONS, TARGETS, Fit, Trainer
-from ..info import commit, machine, versions
+from ..info import origin
 from .timing import keep_freed_memory
 
 _LOOP = Path(__file__).parents[2] / "benchmarks" / "fit_loop.py"
@@ -46,8 +46,13 @@ def run_fit(out: Path, quick: bool) -> None:
         f"{len(fit.widths) * len(fit.seeds)} networks an activation. The whole figure: {whole / 60:.1f} min together, "
         f"{loop / 3600:.1f} h in the loop (extrapolated; {threads} threads, its best): {loop / whole:.0f} times."
     )
-    record = {"machine": machine(), "versions": versions(), "commit": commit(), "date": time.strftime("%Y-%m-%d")}
-    record |= {"samples": fit.samples, "loop_threads": threads, "activations": rows, "whole_ratio": loop / whole}
+    record = {
+        **origin(),
+        "samples": fit.samples,
+        "loop_threads": threads,
+        "activations": rows,
+        "whole_ratio": loop / whole,
+    }
     out.mkdir(parents=True, exist_ok=True)
     (out / "fit.json").write_text(json.dumps(record, indent=1) + "\n")
     console.print(f"Written: {out / 'fit.json'}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from ..info import commit, machine, versions
+from ..info import origin
 from .activations import cases, measure, training_steps
 from .memory import peak_megabytes
 from .timing import keep_freed_memory
@@ -59,15 +58,7 @@ def run(out: Path, quick: bool, rounds: int, compiled: bool) -> None:
     sizes = ", ".join(f"{name} {size:.0f} MB" for name, size in memory.items())
     console.print(f"Peak memory of a training step (six layers of 8192 x 1024): {sizes}")
     out.mkdir(parents=True, exist_ok=True)
-    record = {
-        "machine": machine(),
-        "versions": versions(),
-        "commit": commit(),
-        "date": time.strftime("%Y-%m-%d"),
-        "activations": results,
-        "training": steps,
-    }
-    record["peak_megabytes"] = memory
+    record = {**origin(), "activations": results, "training": steps, "peak_megabytes": memory}
     (out / "bench.json").write_text(json.dumps(record, indent=1) + "\n")
     _plot(record, out / "bench.png")
     console.print(f"Written: {out / 'bench.json'} and {out / 'bench.png'}")

@@ -11,7 +11,6 @@ import functools
 import importlib
 import json
 import statistics
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 from torch import Tensor, nn
 
-from ..info import commit, machine, versions
+from ..info import origin
 from ..unroll import ADMM, FISTA
 from .timing import interleaved, keep_freed_memory
 
@@ -162,8 +161,7 @@ def run_unroll(out: Path, quick: bool) -> None:
     n, count = 50, 100 if quick else 1000
     console = Console(width=120)
     table = Table("problems", "solver", "seconds", "tolerance", "relative gap", "cvxpy / this")
-    record: dict[str, Any] = {"machine": machine(), "versions": versions(), "commit": commit()}
-    record |= {"date": time.strftime("%Y-%m-%d"), "problems": count, "variables": n, "accuracy": _ACCURACY}
+    record: dict[str, Any] = {**origin(), "problems": count, "variables": n, "accuracy": _ACCURACY}
     for label, shared in [("a P each", False), ("one P", True)]:
         try:
             rows = measure(problems(count, n, shared), *((20, 3) if quick else (100, 9)))

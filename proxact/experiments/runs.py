@@ -21,7 +21,7 @@ from typing import Any
 
 import torch
 
-from ..info import commit, machine, versions
+from ..info import origin
 
 _DIGEST_BYTES = hashlib.sha256().digest_size
 
@@ -123,10 +123,9 @@ class Run:
 
     def finish(self, metrics: dict[str, Any]) -> dict[str, Any]:
         """Write the summary; from now on the run counts as done."""
-        place = {"commit": commit(), "versions": versions(), "machine": machine()}
-        time_ = {"date": time.strftime("%Y-%m-%d"), "wall_seconds": round(self.wall_seconds, 2)}
-        write_atomically(self.folder / "env.json", json.dumps({**place, **time_}, indent=1) + "\n")
-        summary = {**self._identity, "metrics": as_json(metrics), "curve": self.rows, **place, **time_}
+        place = {**origin(), "wall_seconds": round(self.wall_seconds, 2)}
+        write_atomically(self.folder / "env.json", json.dumps(place, indent=1) + "\n")
+        summary = {**self._identity, "metrics": as_json(metrics), "curve": self.rows, **place}
         write_atomically(self.folder / "summary.json", json.dumps(summary, indent=1) + "\n")
         for name in ("checkpoint", "checkpoint-before"):
             (self.folder / name).unlink(missing_ok=True)

@@ -147,6 +147,10 @@ def _incomplete_beta(a: float, b: float, x: float, rest: float) -> float:
 
 def place(runs: Sequence[dict[str, Any]]) -> tuple[str, str]:
     """Hardware and dates of these runs."""
-    machines = sorted({f"{run['machine']['cpu']}, {run['machine']['threads']} threads" for run in runs})
+    machines = sorted({f"{run['machine']['cpu']}, {threads(run['machine'])}" for run in runs})
     dates = sorted({run["date"] for run in runs})
     return "; ".join(machines), dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
+
+
+def threads(machine: dict[str, Any]) -> str:
+    return "1 thread" if machine["threads"] == 1 else f"{machine['threads']} threads"
