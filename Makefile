@@ -7,13 +7,14 @@ BIN := $(VENV)/bin
 export MALLOC_MMAP_THRESHOLD_ := 4294967296
 export MALLOC_TRIM_THRESHOLD_ := 17179869184
 
-.PHONY: help test test-all test-torchrun lint demo clean
+.PHONY: help test test-all test-torchrun lint demo docs clean
 
 help:
 	@echo "make demo      run the main job and write a page of results"
 	@echo "make test      lint and all tests that fit in ten minutes"
 	@echo "make test-all  the slow tests"
 	@echo "make test-torchrun  the tests that start and kill several processes"
+	@echo "make docs      build the documentation: site/index.html, readable without a network"
 	@echo "make clean     remove .venv and everything built"
 
 KERNEL := setup.py $(wildcard proxact/kernels/*.c proxact/kernels/*.h)
@@ -43,5 +44,9 @@ demo: $(VENV)/.installed
 	$(BIN)/proxact fit --widths 2:40:5 --epochs 8 --runs demo-output/runs
 	$(BIN)/proxact report demo-output/runs --out demo-output
 
+docs: $(VENV)/.installed
+	NO_MKDOCS_2_WARNING=1 OMP_NUM_THREADS=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "The documentation: site/index.html"
+
 clean:
-	rm -rf $(VENV) build demo-output *.egg-info
+	rm -rf $(VENV) build demo-output site *.egg-info

@@ -18,19 +18,29 @@ def info() -> None:
     print_info()
 
 
-def plot(out: Path = Path("figures")) -> None:
-    """Draw the projection field for m = 2 and the cone for m = 3.
+def plot(
+    names: tyro.conf.Positional[tuple[str, ...]] = (),
+    out: Path = Path("figures"),
+    suffix: Literal["png", "svg", "pdf"] = "png",
+) -> None:
+    """Draw the figures of the paper, and two more, from the library's own functions.
 
     Args:
+        names: of figures, such as method or proof; all if none is given.
         out: folder for the pictures.
+        suffix: the kind of file.
     """
     try:
         from .plot import draw_all
     except ModuleNotFoundError as error:
         raise SystemExit(f"proxact plot needs {error.name}: pip install 'proxact[experiments]'") from error
 
+    try:
+        drawn = draw_all(out, names, suffix)
+    except ValueError as error:
+        raise SystemExit(str(error)) from error
     print("Each picture shows a projection onto the cone C_alpha^(m), the activation of this library.")
-    for path, caption in draw_all(out):
+    for path, caption in drawn:
         print(f"  {path}  {caption}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ _TIMES_PARAMETERS = {"maxout": "1.5x", "crelu": "1.5x"}
 
 
 def section(summaries: Sequence[dict[str, Any]], figures: Path) -> Section:
-    runs = [run for run in summaries if run["experiment"] == "fit"]
+    runs = merged([run for run in summaries if run["experiment"] == "fit"])
     parts = [
         paragraph(
             "Networks with one hidden layer fit a function from R^2 to R^2 that is itself such a network, of width 2. "
@@ -45,6 +46,25 @@ def section(summaries: Sequence[dict[str, Any]], figures: Path) -> Section:
         parts.append(f"<h3>{text(TITLES[target])}</h3>" + numbers(main, target))
     parts.append("<h3>Variants</h3>" + variants(runs))
     return Section("fit", "Function fitting", "".join(parts), tuple(findings(main)))
+
+
+def merged(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Runs that differ in their seeds alone, such as a sweep's, as one; a seed that is there twice counts once."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for run in runs:
+        setting = {name: value for name, value in run["config"].items() if name != "seeds"}
+        groups.setdefault(json.dumps(setting, sort_keys=True), []).append(run)
+    return [_united(parts) for parts in groups.values()]
+
+
+def _united(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    found = {seed: (run, i) for run in reversed(parts) for i, seed in enumerate(run["seed"])}
+    seeds, first = sorted(found), parts[0]
+    metrics = {
+        name: {width: [found[seed][0]["metrics"][name][width][found[seed][1]] for seed in seeds] for width in table}
+        for name, table in first["metrics"].items()
+    }
+    return {**first, "seed": seeds, "config": {**first["config"], "seeds": seeds}, "metrics": metrics, "parts": parts}
 
 
 def is_main(run: dict[str, Any]) -> bool:
@@ -81,7 +101,7 @@ def numbers(runs: Sequence[dict[str, Any]], target: str) -> str:
         run = found[name]
         cells = [mean_and_deviation(run["metrics"]["best_mse"][str(width)], "{:.2e}") for width in widths]
         total = mean_and_deviation(overall(run), "{:.2e}")
-        rows.append([name, times, "curve only", *cells, total, len(run["seed"]), *place([run])])
+        rows.append([name, times, "curve only", *cells, total, len(run["seed"]), *place(run["parts"])])
     note = "All widths: geometric mean of the error over every width."
     return table([*headers, "n", "hardware", "date"], rows) + f'<p class="note">{note}</p>'
 
@@ -153,7 +173,8 @@ def draw(runs: Sequence[dict[str, Any]], figures: Path) -> list[Path]:
         figure = Figure(figsize=(5.6, 4.4), layout="constrained")
         axes = figure.subplots()
         _panel(axes, by_activation(runs, target), TITLES[target])
-        axes.legend(fontsize=8, ncols=2)
+        if axes.get_lines():
+            axes.legend(fontsize=8, ncols=2)
         paths.append(figures / f"fit-{target}.svg")
         figure.savefig(paths[-1], metadata={"Date": None})
     return paths
