@@ -7,6 +7,7 @@ from .integrations import act_layer, register_hf, register_timm
 from .nn import MPU, WTA, CReLU, Leaky, LeakyMPU, Maxout, Projection, Prox, gain
 from .project import EmptySetError
 from .registry import get, names
+from .trials import trial
 
 __version__ = "0.1.0"
 
@@ -36,5 +37,6 @@ __all__ = [
     "register_timm",
     "revert",
     "summary",
+    "trial",
     "unroll",
 ]

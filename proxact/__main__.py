@@ -9,6 +9,7 @@ from typing import Literal
 import tyro
 
 from .experiments.vision.command import cifar10, imagenet
+from .trials.command import try_
 
 
 def info() -> None:
@@ -285,6 +286,7 @@ def main() -> None:
         play,
         cifar10,
         imagenet,
+        try_,
         report,
         explore,
         cost,
@@ -292,7 +294,7 @@ def main() -> None:
         bench,
         plot,
     )
-    commands = {command.__name__: command for command in listed}
+    commands = {command.__name__.rstrip("_"): command for command in listed}
     tyro.extras.subcommand_cli_from_dict(commands, prog="proxact", description=__doc__)
 
 

@@ -133,8 +133,9 @@ def test_commands(page, accept):
             given = accept(words)
         except SystemExit as error:
             pytest.fail(f"{page.name}: {shlex.join(words)} is not accepted ({error.code})")
-        for name in given.get("activations") or ():
-            proxact.get(name)
+        names = given.get("activations") or ()
+        for name in names.split(",") if isinstance(names, str) else names:
+            assert name == "original" or proxact.get(name)
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,7 @@ def cifar10(
     save_seconds: float = 60.0,
     dry_run: bool = False,
     runs: Path = Path("runs"),
+    cache: Path | None = None,
 ) -> None:
     """The paper's second experiment: ResNets on CIFAR10, in one process or under torchrun.
 
@@ -104,6 +105,7 @@ def cifar10(
         save_seconds: from one checkpoint to the next.
         dry_run: only print the configurations.
         runs: where the run folders go; finished runs are not run again, unfinished ones go on.
+        cache: where decoded pictures are kept, in place of runs; several commands can share it.
     """
     import torch
 
@@ -128,7 +130,7 @@ def cifar10(
             shown.add(one.activation)
         if dry_run:
             return
-        pictures = experiment.data(data, runs)
+        pictures = experiment.data(data, cache or runs)
         for one in planned:
             experiment.run(one, runs / "cifar10" / one.label, pictures, machine, begin)
     except (RunError, ValueError) as error:
@@ -181,6 +183,7 @@ def imagenet(
     save_seconds: float = 300.0,
     dry_run: bool = False,
     runs: Path = Path("runs"),
+    cache: Path | None = None,
 ) -> None:
     """The paper's third experiment: ResNets and DeiT-tiny on ImageNet, in one process or under torchrun.
 
@@ -196,6 +199,7 @@ def imagenet(
         save_seconds: from one checkpoint to the next.
         dry_run: only print the configurations.
         runs: where the run folders go; finished runs are not run again, unfinished ones go on.
+        cache: where an archive is unpacked, in place of runs; several commands can share it.
     """
     from ...bench.timing import keep_freed_memory
     from .. import imagenet as experiment
@@ -211,7 +215,7 @@ def imagenet(
             print("\n".join(experiment.describe(one) for one in planned if one.seed == seeds[0]), flush=True)
         if dry_run:
             return
-        folder = experiment.prepare(data, runs)
+        folder = experiment.prepare(data, cache or runs)
         for one in planned:
             experiment.run(one, runs / "imagenet" / one.label, folder, machine)
     except (RunError, ValueError) as error:
