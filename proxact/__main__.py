@@ -9,6 +9,7 @@ from typing import Literal
 import tyro
 
 from .experiments.vision.command import cifar10, imagenet
+from .sweep.command import runs, sweep
 from .trials.command import try_
 
 
@@ -286,6 +287,8 @@ def main() -> None:
         play,
         cifar10,
         imagenet,
+        sweep,
+        runs,
         try_,
         report,
         explore,
