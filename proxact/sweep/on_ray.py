@@ -174,8 +174,9 @@ def _connected(ray: Any, address: str | None) -> Iterator[None]:
         options["include_dashboard"] = False
     try:
         ray.init(address or "local", **options)
-    except (ConnectionError, RuntimeError) as error:
-        raise ValueError(f"address must be that of a Ray cluster, got {address!r}: {error}") from error
+    except Exception as error:  # a bare one where a node does not start
+        wanted = "Ray did not start on this machine" if address is None else f"no Ray cluster at address {address!r}"
+        raise ValueError(f"{wanted}: {error}") from error
     try:
         yield
     finally:
