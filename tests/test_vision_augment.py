@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 from proxact.experiments.vision.augment import InMemory
 from proxact.experiments.vision.parallel import Share
@@ -102,3 +103,19 @@ def test_the_test_pictures_are_shared_out_whole_and_unchanged(pictures):
 def test_shares_that_do_not_fit():
     with pytest.raises(ValueError, match="divisible by the number of processes, 2, got 3"):
         Share(0, 2, 3)
+
+
+def test_the_first_epochs_see_small_pictures(pictures):
+    options = {"small": 20, "small_epochs": 2}
+    for epoch in (0, 1, 2):
+        (_, [(usual, labels)]), (_, [(x, y)]) = (
+            batches(pictures, epoch=epoch, channels_last=True, **given)[0] for given in ({}, options)
+        )
+        assert torch.equal(y, labels)
+        if epoch == 2:
+            assert torch.equal(x, usual)
+            continue
+        assert x.shape == (64, 3, 20, 20)
+        assert x.is_contiguous(memory_format=torch.channels_last)
+        expected = Image.fromarray(usual[5, 1].numpy()).resize((20, 20), Image.Resampling.BILINEAR)
+        np.testing.assert_allclose(x[5, 1], np.asarray(expected), atol=1e-5)

@@ -67,6 +67,8 @@ class Cifar10:
     pad: str = "zero"
     flip: str = "random"
     keep_last: bool = True
+    small: int = 32
+    small_epochs: int = 0
     bn_momentum: float = 0.1
     precision: str = "fp32"
     sync_bn: bool = False
@@ -92,6 +94,10 @@ class Cifar10:
         if self.width < 8:
             # oneDNN (torch 2.13, AVX2) writes past its buffers in the backward pass of narrower 1 x 1 convolutions.
             raise ValueError(f"width must be at least 8, got {self.width}")
+        if not 8 <= self.small <= 32:
+            raise ValueError(f"small must be a side from 8 to 32 pixels, got {self.small}")
+        if not 0 <= self.small_epochs <= self.all_epochs:
+            raise ValueError(f"small_epochs must be in [0, {self.all_epochs}], got {self.small_epochs}")
         if not 0 <= self.warmup < self.all_epochs:
             raise ValueError(f"warmup must be in [0, {self.all_epochs}) epochs, got {self.warmup}")
         check_sync_bn(self.sync_bn)
@@ -165,6 +171,8 @@ def make_trainer(
         pad=run.pad,
         flip=run.flip,
         keep_last=run.keep_last,
+        small=run.small,
+        small_epochs=run.small_epochs,
         channels_last=machine.channels_last,
     )
     net = begin.net(run) if begin else build(run, pictures.classes)

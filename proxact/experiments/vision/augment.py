@@ -28,6 +28,7 @@ class InMemory:
         padding: black pixels (``pad="zero"``) or mirrored ones (``"reflect"``) around a picture before it is cropped.
         flip: ``"random"``: half of the pictures in each epoch; ``"alternate"``: each picture in every second epoch.
         keep_last: also the smaller batch at the end of an epoch.
+        small: side in pixels to which pictures are shrunk, ``small_epochs`` long: the first epochs cost less.
     """
 
     def __init__(
@@ -42,10 +43,13 @@ class InMemory:
         pad: str = "zero",
         flip: str = "random",
         keep_last: bool = True,
+        small: int = 0,
+        small_epochs: int = 0,
         channels_last: bool = False,
     ) -> None:
         self.share, self.batch, self.seed = share, batch, seed
         self.padding, self.flip = padding, flip
+        self.small, self.small_epochs = small, small_epochs
         self.memory_format = torch.channels_last if channels_last else torch.contiguous_format
         images, self.labels = (part.to(device) for part in pictures.train)
         self.test_images, self.test_labels = (part.to(device) for part in pictures.test)
@@ -75,7 +79,10 @@ class InMemory:
             whole = slice(step * self.batch, (step + 1) * self.batch)
             chosen, rows, columns, mirrored = order[whole], *corners[:, whole], flips[whole]
             parts = self.share.of(len(chosen))
-            yield len(chosen), [self._cut(chosen[i], rows[i], columns[i], mirrored[i]) for i in parts]
+            batches = [self._cut(chosen[i], rows[i], columns[i], mirrored[i]) for i in parts]
+            if epoch < self.small_epochs:
+                batches = [(self._shrunk(images), labels) for images, labels in batches]
+            yield len(chosen), batches
 
     def test(self, batch: int = 500) -> Iterator[Batch]:
         """This process's share of the test pictures, as they are."""
@@ -95,6 +102,10 @@ class InMemory:
         images = windows[chosen, :, rows, columns]
         images = torch.where(mirrored.view(-1, 1, 1, 1), images.flip(3), images)
         return self.scaled(images), self.labels[chosen]
+
+    def _shrunk(self, images: Tensor) -> Tensor:
+        found = F.interpolate(images, (self.small, self.small), mode="bilinear", antialias=True)
+        return found.contiguous(memory_format=self.memory_format)
 
     def scaled(self, images: Tensor) -> Tensor:
         """What the network sees of uint8 pictures."""

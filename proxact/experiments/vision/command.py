@@ -56,6 +56,10 @@ class Recipe:
     """Half of the pictures at random, or each one in every second epoch."""
     keep_last: bool | None = None
     """Train on the smaller batch at the end of an epoch, too."""
+    small: int | None = None
+    """Side in pixels of the pictures in the first epochs."""
+    small_epochs: int | None = None
+    """As many epochs see small pictures."""
     bn_momentum: float | None = None
     """Of batch norm's running statistics."""
     precision: Precision | None = None
