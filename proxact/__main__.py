@@ -1,4 +1,4 @@
-"""The command line: ``proxact <command>`` or ``python -m proxact <command>``."""
+"""Activations as projections onto convex sets: experiments, tools and pictures. Also python -m proxact."""
 
 from __future__ import annotations
 

@@ -129,3 +129,9 @@ def test_plan_covers_the_figure():
 def test_widths_that_make_no_sense(value):
     with pytest.raises(ValueError, match=r"widths must .* got"):
         parse_widths(value)
+
+
+@pytest.mark.parametrize("name", ["epochs", "samples", "test_samples"])
+def test_numbers_without_sense_are_refused(name):
+    with pytest.raises(ValueError, match=f"{name} must be an int >= 1, got 0"):
+        Fit("relu", "cone", **{name: 0})

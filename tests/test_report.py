@@ -1,6 +1,7 @@
 """The page says what is in the run folders, and a browser shows it."""
 
 import json
+import math
 import re
 import shutil
 import statistics
@@ -152,3 +153,13 @@ def test_a_browser_shows_it(page, width):
         assert float(tab.evaluate("parseFloat(getComputedStyle(document.body).fontSize)")) >= 14
         browser.close()
     assert problems == []
+
+
+def test_runs_that_all_diverged_are_shown(runs, tmp_path):
+    summary = json.loads((runs / "fit" / "cone" / "relu" / "summary.json").read_text())
+    for table in ("best_mse", "last_mse"):
+        summary["metrics"][table] = {width: [math.inf] * 2 for width in summary["metrics"][table]}
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "summary.json").write_text(json.dumps(summary))
+    page, _ = build([tmp_path / "run"], tmp_path / "page")
+    assert ">inf<" in page.read_text()

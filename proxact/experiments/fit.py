@@ -15,6 +15,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
+from .._checks import check_positive_int
 from ..project import cone
 from ..registry import get
 from .population import Population
@@ -48,6 +49,10 @@ class Fit:
     learn_angle: bool = False
     remainder: Literal["pad", "relu"] = "pad"
     dtype: Literal["float32", "float64"] = "float32"
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch", "samples", "test_samples"):
+            check_positive_int(name, getattr(self, name))
 
     @property
     def label(self) -> str:

@@ -10,9 +10,10 @@ from typing import Any
 
 
 def mean_and_deviation(values: Sequence[float], pattern: str = "{:.3g}") -> str:
-    """``mean ± standard deviation`` (with n - 1); the deviation only where there are two values or more."""
+    """``mean ± standard deviation`` (with n - 1); the deviation only where there are two values or more, all finite."""
     mean = pattern.format(statistics.fmean(values))
-    return f"{mean} ± {pattern.format(statistics.stdev(values))}" if len(values) > 1 else mean
+    has_deviation = len(values) > 1 and all(map(math.isfinite, values))
+    return f"{mean} ± {pattern.format(statistics.stdev(values))}" if has_deviation else mean
 
 
 def geometric_mean(values: Sequence[float]) -> float:

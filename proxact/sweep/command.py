@@ -48,11 +48,13 @@ def sweep(
     import shlex
     import sys
 
+    from .._checks import check_positive_int
     from . import execute
     from .plan import parse
 
     folder = runs or Path("runs") / f"sweep-{experiment}"
     try:
+        check_positive_int("jobs", jobs)
         options = dict(_pair("slurm", text) for text in slurm)
         planned = parse(experiment, activations, seeds, grid, arguments)
         planned.write(folder)

@@ -24,7 +24,10 @@ def compared(found: Sequence[Found], metric: str, sort: str = "folder") -> Group
         raise ValueError(f"sort must be one of {', '.join(_SORTS)} with compare, got {sort!r}")
     known = [one for one in found if one.values(metric)]
     if not known:
-        there = sorted({name for one in found for name in one.metrics})
+        there = [
+            name + (f" (of a width: {name}.{min(table, key=int)})" if isinstance(table, dict) and table else "")
+            for name, table in sorted({name: table for one in found for name, table in one.metrics.items()}.items())
+        ]
         told = f"the finished runs have {', '.join(there)}" if there else "no run is finished"
         raise ValueError(f"compare: {told}; got {metric!r}")
     parts: list[Any] = []

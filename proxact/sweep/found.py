@@ -42,6 +42,8 @@ class Found:
 
     def values(self, metric: str) -> list[float]:
         """The metric for each seed, or nothing. A table, such as an error by width, becomes its geometric mean."""
+        if metric == "score":
+            metric = _SCORES.get(self.experiment, metric)
         found: Any = self.metrics
         for part in metric.split("."):
             if not isinstance(found, Mapping) or part not in found:
@@ -54,7 +56,7 @@ class Found:
 
     @property
     def score(self) -> float | None:
-        values = self.values(_SCORES.get(self.experiment, "score"))
+        values = self.values("score")
         return statistics.fmean(values) if values else None
 
 

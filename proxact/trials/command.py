@@ -55,13 +55,15 @@ def try_(
         slurm: what to tell Slurm, such as partition=gpu timeout_min=600.
         runs: where the run folders go.
     """
+    from .._checks import check_positive_int
     from ..sweep import execute
     from ..sweep.local import cores
     from .plan import make_runs, parse_activations, parse_seeds
 
     better = better or guess_better(metric)
-    threads = max(1, cores() // jobs) if on == "local" else max(1, int(cpus))
     try:
+        check_positive_int("jobs", jobs)
+        threads = max(1, cores() // jobs) if on == "local" else max(1, int(cpus))
         names, numbers = parse_activations(activations), parse_seeds(seeds)
         folder, planned = make_runs(script, arguments, names, numbers, runs, threads)
     except ValueError as error:
@@ -82,6 +84,8 @@ def try_(
     except KeyboardInterrupt:
         raise SystemExit("Stopped. The same command goes on with the runs that are missing.") from None
     print(_answer(script, arguments, folder, planned, outcomes, metric, take, better))
+    if any(outcome.state == "failed" for outcome in outcomes):
+        raise SystemExit(1)
 
 
 def _check_first(outcomes: Sequence[Outcome], metric: str) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from .model import MARK
 from .run import START
 
 Better = Literal["higher", "lower"]
@@ -93,7 +94,8 @@ def _plain(text: str) -> str:
 def _logs(folder: Path) -> list[Path]:
     """The files that may hold metrics, the newest first."""
     kinds = ("*.csv", "*.jsonl", "*tfevents*")
-    return sorted({p for kind in kinds for p in folder.rglob(kind)}, key=lambda p: p.stat().st_mtime, reverse=True)
+    paths = {path for kind in kinds for path in folder.rglob(kind) if path.name != MARK}
+    return sorted(paths, key=lambda p: p.stat().st_mtime, reverse=True)
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:

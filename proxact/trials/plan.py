@@ -25,7 +25,9 @@ def parse_activations(text: str) -> list[str]:
     """
     names = [name.strip() for name in text.split(",") if name.strip()]
     if len(names) < 2 or len({*names}) < len(names):
-        raise ValueError(f"activations must be a baseline and at least one other, each once; got {text!r}")
+        raise ValueError(
+            f"activations must be a baseline and at least one other, each once, as in relu,mpu2; got {text!r}"
+        )
     for name in names:
         if name != ORIGINAL:
             Target(name)  # refuses unknown names and those that change the number of channels

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -118,10 +119,11 @@ def findings(runs: Sequence[dict[str, Any]]) -> list[str]:
         ranking = sorted(errors, key=lambda name: errors[name])
         rank = ranking.index("mpu2") + 1
         others = [name for name in ranking if name != "mpu2"]
+        worst = f", the worst {others[-1]} with {errors[others[-1]]:.2e}" if len(others) > 1 else ""
         said.append(
             f"{TITLES[target].replace('target: ', 'Target ')}: mpu2 is number {rank} of {len(ranking)}, mean error "
             f"{errors['mpu2']:.2e}; the best other one is {others[0]} with {errors[others[0]]:.2e} "
-            f"({errors[others[0]] / errors['mpu2']:.2g} times), the worst {others[-1]} with {errors[others[-1]]:.2e}."
+            f"({errors[others[0]] / errors['mpu2']:.2f} times){worst}."
         )
     return said
 
@@ -189,8 +191,10 @@ def _panel(axes: Axes, found: dict[str, dict[str, Any]], title: str) -> None:
         columns = [found[name]["metrics"]["best_mse"][str(width)] for width in widths]
         color = "black" if name == "mpu2" else f"C{i}"
         means = [sum(column) / len(column) for column in columns]
+        if any(map(math.isfinite, means)):  # it did not diverge at every width
+            axes.set_yscale("log")
         axes.plot(widths, means, label=name, color=color, linewidth=2.4 if name == "mpu2" else 1.5)
         lows, highs = [min(column) for column in columns], [max(column) for column in columns]
         axes.fill_between(widths, lows, highs, alpha=0.15, color=color, linewidth=0)
-    axes.set(yscale="log", xlabel="hidden width", ylabel="mean squared error", title=title)
+    axes.set(xlabel="hidden width", ylabel="mean squared error", title=title)
     axes.grid(alpha=0.3)
