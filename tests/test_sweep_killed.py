@@ -102,14 +102,20 @@ def test_a_sweep_killed_twice_does_every_run_once(tmp_path, watched):
     assert "0 finished, 12 skipped, 0 failed" in again
 
 
+def _listen_to_ctrl_c():
+    """What a shell starts in the background ignores it, and so would everything started by it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_ctrl_c_saves_and_the_same_command_goes_on(tmp_path, watched):
     folder = tmp_path / "sweep"
     sweep = command("fit", "--activations", "relu", "--seeds", "5,6", "--runs", folder, "--", *SMALL, "--epochs", 200)
-    with subprocess.Popen(sweep, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(sweep, preexec_fn=_listen_to_ctrl_c, **pipes) as process:
         wait_for(lambda: any(folder.rglob("checkpoint")), process=process)
         process.send_signal(signal.SIGINT)
         out, errors = process.communicate()
-    assert process.returncode == 1
+    assert process.returncode == 1, (out, errors)
     assert "Stopping: the runs that are going on are saved" in out
     assert errors == "Stopped. The same command goes on from there.\n"
     assert any("Stopped and saved" in path.read_text() for path in folder.rglob("log.txt"))
