@@ -448,7 +448,8 @@ class TestCommand:
         assert again["values"]["relu"] == pytest.approx([v - 2 for v in values["relu"]])
 
     def test_one_activation_fails(self, script, capsys):
-        try_(script, ("--fail", "3"), metric="val_acc", seeds="2")
+        with pytest.raises(SystemExit, match="1"):
+            try_(script, ("--fail", "3"), metric="val_acc", seeds="2")
         out = capsys.readouterr().out
         assert [v["word"] for v in self.verdict()["verdicts"]] == ["helps", "cannot be told"]
         assert self.verdict()["values"]["mpu3"] == [None, None]
