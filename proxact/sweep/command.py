@@ -55,7 +55,7 @@ def sweep(
     folder = runs or Path("runs") / f"sweep-{experiment}"
     try:
         check_positive_int("jobs", jobs)
-        options = dict(_pair("slurm", text) for text in slurm)
+        options = dict(pair("slurm", text) for text in slurm)
         planned = parse(experiment, activations, seeds, grid, arguments)
         planned.write(folder)
         print(f"{len(planned.jobs(folder))} runs in {folder}", flush=True)
@@ -111,7 +111,7 @@ def runs(
 
     try:
         chosen = {name: value for name, value in (("experiment", experiment), ("activation", activation)) if value}
-        found = selected(find(list(folders)), {**dict(_pair("where", text) for text in where), **chosen})
+        found = selected(find(list(folders)), {**dict(pair("where", text) for text in where), **chosen})
         shown = compared(found, compare, sort) if compare else listed(found, sort)
     except (RunError, ValueError) as error:
         raise SystemExit(str(error)) from error
@@ -120,7 +120,7 @@ def runs(
     Console().print(shown)
 
 
-def _pair(name: str, text: str) -> tuple[str, str]:
+def pair(name: str, text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not (key and equals):
         raise ValueError(f"{name} must be key=value, got {text!r}")

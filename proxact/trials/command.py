@@ -57,6 +57,7 @@ def try_(
     """
     from .._checks import check_positive_int
     from ..sweep import execute
+    from ..sweep.command import pair
     from ..sweep.local import cores
     from .plan import make_runs, parse_activations, parse_seeds
 
@@ -76,7 +77,7 @@ def try_(
         print(f"note: {script.name} does not mention proxact; does what it imports call proxact.trial?", flush=True)
     options: dict[str, Any] = {"on": on, "workers": jobs, "address": address, "cpus": cpus, "gpus": gpus}
     try:
-        options["slurm"] = dict(_pair(text) for text in slurm)
+        options["slurm"] = dict(pair("slurm", text) for text in slurm)
         _check_first(execute(every[:1], **options), metric)
         outcomes = execute(every, **options)
     except ValueError as error:
@@ -147,10 +148,3 @@ def _answer(
 def _ending(outcome: Outcome) -> str:
     lines = "\n".join(f"    {line}" for line in outcome.last_lines.splitlines())
     return f"It ended with\n\n{lines}\n\nAll that it printed is in {outcome.job.folder / 'log.txt'}"
-
-
-def _pair(text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not (key and equals):
-        raise ValueError(f"slurm must be key=value, got {text!r}")
-    return key, value
