@@ -165,6 +165,19 @@ def test_the_hook_survives_copies_and_loading():
         assert other.theta.item() < math.pi / 4
 
 
+@pytest.mark.parametrize("learnable", [True, False])
+def test_reset_gives_the_angle_back(learnable):
+    unit = MPU(3, alpha=0.5, learnable=learnable, num_parameters=2)
+    with torch.no_grad():
+        unit.theta.add_(0.1)
+    unit.reset_parameters()
+    empty = MPU(3, alpha=0.5, learnable=learnable, num_parameters=2, device="meta").to_empty(device="cpu")
+    empty.reset_parameters()
+    for other in (unit, empty):
+        torch.testing.assert_close(other.alpha, torch.full((2,), 0.5))
+        assert other.theta.requires_grad is learnable
+
+
 def test_fixed_angle_may_be_at_the_ends():
     x = torch.randn(10, 4)
     for alpha in (0.0, math.pi / 2):

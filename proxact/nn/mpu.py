@@ -76,6 +76,7 @@ class MPU(ChannelModule):
         self.grouping = grouping
         self.remainder = remainder
         self.leak = leak
+        self.initial_alpha = float(alpha)
         theta = torch.full((num_parameters,), alpha - math.pi / 4, device=device, dtype=dtype)
         if learnable:
             self.theta = nn.Parameter(theta)
@@ -92,6 +93,11 @@ class MPU(ChannelModule):
     def limit(self) -> float:
         """How far alpha may go from pi/4."""
         return _LIMIT if self.learnable else math.inf
+
+    def reset_parameters(self) -> None:
+        """Put the angle where it started. A unit made on the meta device needs it after ``to_empty``."""
+        with torch.no_grad():
+            self.theta.fill_(self.initial_alpha - math.pi / 4)
 
     def along(self, x: Tensor, dim: int) -> Tensor:
         theta = self.theta
