@@ -34,7 +34,7 @@ class WTA(ChannelModule):
     def along(self, x: Tensor, dim: int) -> Tensor:
         if x.shape[dim] == 0:
             return x.clone()
-        values, index = x.topk(self.winners(x.shape[dim]), dim)
+        values, index = x.topk(self.winners(x.shape[dim]), dim, sorted=False)  # half the time of sorted ones
         return torch.zeros_like(x).scatter(dim, index, values)
 
     def extra_repr(self) -> str:
