@@ -1,11 +1,12 @@
 """The ant's section says what its numbers say."""
 
 import statistics
+from random import Random
 
 import pytest
 
 from proxact.report.sections.ant import findings, macs, section
-from proxact.report.statistics import bootstrap, seeds_needed
+from proxact.report.statistics import bootstrap, gain, gain_interval, seeds_needed
 
 MACHINE = {"cpu": "a processor", "threads": 2}
 
@@ -68,5 +69,22 @@ def test_bootstrap_of_a_mean_is_as_wide_as_its_standard_error():
 
 
 def test_seeds_needed_against_the_textbook():
-    assert seeds_needed((1.0, 1.0), 1.0) == 16  # 2 (1.96 + 0.84)^2 = 15.7
-    assert seeds_needed((1.0, 1.0), 0.5) == 63
+    assert seeds_needed((1.0, 1.0), 1.0) == 17
+    assert seeds_needed((1.0, 1.0), 0.5) == 64
+
+
+def test_the_t_interval_of_a_gain_covers_what_the_bootstrap_misses():
+    random = Random(1)
+    covered = {"t": 0, "bootstrap": 0}
+    for _ in range(600):
+        ours = [random.gauss(6600.0, 600.0) for _ in range(3)]
+        base = [random.gauss(6000.0, 400.0) for _ in range(3)]
+        intervals = {"t": gain_interval(ours, base), "bootstrap": bootstrap([ours, base], gain, draws=300)}
+        for name, (low, high) in intervals.items():
+            covered[name] += low <= 10.0 <= high
+    assert 0.93 * 600 < covered["t"] < 0.985 * 600
+    assert covered["bootstrap"] < 0.88 * 600
+
+
+def test_no_scatter_no_width():
+    assert gain_interval([2.0, 2.0], [1.0, 1.0]) == (100.0, 100.0)
