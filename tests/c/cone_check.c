@@ -1,5 +1,5 @@
 /* The kernel on its own, on buffers of exactly the size it may touch: built with AddressSanitizer and UBSan by
- * tests/test_cone_sanitizers.py. Every layout is compared with the careful one-group formulas. */
+ * tests/test_c_sanitizers.py. Every layout is compared with the careful one-group formulas. */
 
 #include <stdio.h>
 

@@ -1,0 +1,55 @@
+"""The C kernel of winner takes all: when it applies, its place in autograd."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .cone import _is_batched, _is_plain_eager, _parallel_address
+
+try:
+    from . import _winners  # type: ignore[attr-defined]
+except ImportError:  # no compiler when the package was installed
+    _winners = None
+
+
+def applies(x: Tensor, dim: int) -> bool:
+    """To float32 on a CPU; elsewhere ``torch.topk`` does it."""
+    return (
+        _winners is not None
+        and bool(_winners.runs_here)
+        and x.dtype is torch.float32
+        and x.device.type == "cpu"
+        and x.shape[dim] <= _winners.longest
+        and _is_plain_eager(x, 0.0)
+    )
+
+
+def keep_winners(x: Tensor, winners: int, dim: int) -> Tensor:
+    rows = x.movedim(dim, -1)
+    y = _Select.apply(rows.detach().contiguous(), rows, winners).movedim(-1, dim)
+    return y.contiguous() if x.is_contiguous() else y
+
+
+class _Select(torch.autograd.Function):
+    """``source`` where x is among the largest of its row, else 0: linear in ``source``, so it is its own derivative."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, source: Tensor, winners: int) -> Tensor:
+        ctx.save_for_backward(x)
+        ctx.winners = winners
+        source, out = source.contiguous(), torch.empty_like(x)
+        if x.numel():
+            rows, channels = x.numel() // x.shape[-1], x.shape[-1]
+            addresses = (x.data_ptr(), source.data_ptr(), out.data_ptr())
+            _winners.run(_parallel_address(), *addresses, rows, channels, winners)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[None, Tensor, None]:
+        (x,) = ctx.saved_tensors
+        if _is_batched(g):
+            return None, g * _Select.apply(x, torch.ones_like(x), ctx.winners), None
+        return None, _Select.apply(x, g, ctx.winners), None
