@@ -1,6 +1,7 @@
 """``proxact runs`` says what is in run folders."""
 
 import io
+import json
 import re
 import statistics
 import subprocess
@@ -78,6 +79,25 @@ def test_the_state_of_runs(tmp_path):
     assert "failed before they began" in shown
     with Run(tmp_path / "job/c", "ant", "mpu2", 3, {"epochs": 2}):
         assert not selected(find([tmp_path]), {"state": "stopped", "activation": "mpu2"})  # looking took no lock
+
+
+def test_tries_are_listed(tmp_path):
+    values = {"relu": [0.25, 0.75], "mpu2": [0.5, None]}
+    record = {"script": "/home/me/train.py", "arguments": [], "metric": "val_acc", "take": "last", "seeds": [0, 1]}
+    place = tmp_path / "try/train-1a2b3c"
+    for name in ("relu/seed0", "relu/seed1", "mpu2/seed0"):
+        (place / name).mkdir(parents=True)
+        (place / name / "done.json").write_text('{"seconds": 65}')
+    (place / "mpu2/seed1").mkdir()
+    (place / "mpu2/seed1/failed.json").write_text('{"seconds": 7}')
+    (place / "verdict.json").write_text(json.dumps({**record, "values": values}))
+    (tmp_path / "verdict.json").write_text('{"of": "another program"}')
+    found = find([tmp_path])
+    shown = text(listed(found))
+    assert "try train.py, in" in shown
+    assert row(shown, "finished", "mpu2", "0") == ["finished", "mpu2", "0", "0.5", "65 s", "mpu2/seed0"]
+    assert "4 runs: 3 finished, 0 running, 0 stopped, 1 failed" in shown
+    assert row(text(compared(found, "val_acc")), "relu")[:2] == ["relu", "2"]
 
 
 def test_lists_fit_in_80_columns_and_name_what_differs(folder):

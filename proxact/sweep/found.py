@@ -68,6 +68,7 @@ def find(folders: Sequence[Path]) -> list[Found]:
     runs = {path.parent for folder in folders for name in names for path in folder.rglob(name)}
     failed = {path.parent for folder in folders for path in folder.rglob(FAILED) if not (path.parent / DONE).exists()}
     found = [one for folder in runs if (one := _read(folder, failed)) is not None]
+    found += [one for folder in folders for path in folder.rglob("verdict.json") for one in _of_try(path)]
     for folder in failed:
         if not any(folder in run.parents for run in runs):
             found.append(Found(folder, "failed", seconds=read(folder / FAILED).get("seconds")))
@@ -107,6 +108,24 @@ def _read(folder: Path, failed: set[Path]) -> Found | None:
         return dataclasses.replace(one, metrics=summary["metrics"], epoch=_epoch(summary["curve"]), seconds=seconds)
     state = "running" if is_held(folder) else "failed" if failed.intersection(folder.parents) else "stopped"
     return dataclasses.replace(one, state=state, epoch=_epoch(_rows(folder / "metrics.jsonl")))
+
+
+def _of_try(path: Path) -> list[Found]:
+    """The finished runs that ``proxact try`` judged; its record has the metric of each."""
+    record = read(path)
+    if not {"script", "arguments", "metric", "take", "seeds", "values"} <= set(record):
+        return []  # another program's verdict.json
+    config = {key: record[key] for key in ("script", "arguments", "metric", "take")}
+    experiment, found = f"try {Path(record['script']).name}", []
+    for activation, values in record["values"].items():
+        for seed, value in zip(record["seeds"], values, strict=True):
+            if value is not None:
+                folder = path.parent / activation / f"seed{seed}"
+                metrics, seconds = {record["metric"]: value, "score": value}, read(folder / DONE).get("seconds")
+                found.append(
+                    Found(folder, "finished", experiment, activation, (seed,), config, metrics, seconds=seconds)
+                )
+    return found
 
 
 def is_held(folder: Path) -> bool:

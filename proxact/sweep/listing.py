@@ -58,7 +58,7 @@ def _cells(one: Found) -> list[str]:
     return [
         one.activation,
         " ".join(map(str, one.seeds)),
-        "" if not one.config else f"{one.epoch}/{epochs}" if epochs else str(one.epoch),
+        "" if not one.config else f"{one.epoch}/{epochs}" if epochs else str(one.epoch or ""),
         "" if one.score is None else f"{one.score:.4g}",
         "" if one.seconds is None else duration(one.seconds),
     ]
