@@ -157,7 +157,10 @@ def test_the_hook_survives_copies_and_loading():
     moved.load_state_dict(unit.state_dict())
     loaded = MPU()
     loaded.load_state_dict(unit.state_dict())
-    for other in (copy.deepcopy(unit), pickle.loads(pickle.dumps(unit)), assigned, moved, loaded, unit.double()):
+    given = MPU()
+    given.theta = torch.nn.Parameter(unit.theta.detach().clone())
+    copies = (copy.deepcopy(unit), pickle.loads(pickle.dumps(unit)))
+    for other in (*copies, assigned, moved, loaded, given, unit.double()):
         assert other.alpha.item() == pytest.approx(0.5)
         with torch.no_grad():
             other.theta.fill_(1e6)

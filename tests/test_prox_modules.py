@@ -78,7 +78,7 @@ RANGED = [
 
 
 @pytest.mark.parametrize(("module", "options", "name", "low", "high"), RANGED)
-@pytest.mark.parametrize("kind", ["new", "copied", "pickled", "loaded", "moved"])
+@pytest.mark.parametrize("kind", ["new", "copied", "pickled", "loaded", "moved", "given"])
 def test_parameters_stay_in_range_whatever_the_optimiser_does(module, options, name, low, high, kind):
     layer = module(**options)
     if kind == "copied":
@@ -91,6 +91,8 @@ def test_parameters_stay_in_range_whatever_the_optimiser_does(module, options, n
         layer = other
     elif kind == "moved":
         layer = layer.double().float()
+    elif kind == "given":
+        setattr(layer, name, nn.Parameter(getattr(layer, name).detach().clone()))
     x = torch.randn(3, 4, generator=torch.Generator().manual_seed(1)) / 2  # no vector with a single winner
     for beyond, end in ((-1e6, low), (1e6, high)):
         if end is None:

@@ -31,7 +31,6 @@ class RangedModule(nn.Module):
             raise ValueError(f"{name} must be in [{low:.4g}, {high:.4g}] to be learnable, got {value.tolist()}")
         self._limits[name] = (low, high)
         self.register_parameter(name, nn.Parameter(value))
-        self._watch()
 
     def ranged(self, name: str) -> Tensor:
         """The parameter, in its interval, with its gradient."""
@@ -42,13 +41,18 @@ class RangedModule(nn.Module):
     def _watch(self) -> None:
         """Hang the projection on the gradients; copies, loaded and moved parameters have lost it."""
         for name, limits in self._limits.items():
-            parameter = self._parameters[name]
+            parameter = self._parameters.get(name)
             if parameter is None or any(isinstance(h, _PutBack) for h in _hooks(parameter)):
                 continue
             is_trained = parameter.requires_grad
             parameter.requires_grad_(True)  # a frozen one takes no hook, but keeps it
             parameter.register_post_accumulate_grad_hook(_PutBack(*limits))
             parameter.requires_grad_(is_trained)
+
+    def register_parameter(self, name: str, param: nn.Parameter | None) -> None:
+        super().register_parameter(name, param)
+        if param is not None and name in self._limits:
+            self._watch()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

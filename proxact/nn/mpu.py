@@ -80,7 +80,6 @@ class MPU(ChannelModule):
         theta = torch.full((num_parameters,), alpha - math.pi / 4, device=device, dtype=dtype)
         if learnable:
             self.theta = nn.Parameter(theta)
-            self._watch_theta()
         else:
             self.register_buffer("theta", theta)
 
@@ -127,6 +126,11 @@ class MPU(ChannelModule):
             self.theta.requires_grad_(True)  # a frozen theta takes no hook, but keeps one
             self.theta.register_post_accumulate_grad_hook(project_theta)
             self.theta.requires_grad_(is_trained)
+
+    def register_parameter(self, name: str, param: nn.Parameter | None) -> None:
+        super().register_parameter(name, param)
+        if name == "theta" and param is not None:
+            self._watch_theta()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
