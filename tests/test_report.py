@@ -12,8 +12,8 @@ import pytest
 
 from proxact.experiments import fit as experiment
 from proxact.report import build
+from proxact.report.fit_runs import overall
 from proxact.report.html import MISSING
-from proxact.report.sections.fit import overall
 from proxact.report.sections.paper_tables import PAPER
 from proxact.report.statistics import geometric_mean, mean_and_deviation
 
@@ -163,3 +163,17 @@ def test_runs_that_all_diverged_are_shown(runs, tmp_path):
     (tmp_path / "run" / "summary.json").write_text(json.dumps(summary))
     page, _ = build([tmp_path / "run"], tmp_path / "page")
     assert ">inf<" in page.read_text()
+
+
+def test_fits_of_a_smaller_scale_are_left_out(runs, tmp_path):
+    """A try with fewer epochs beside the runs does not take their place in the tables."""
+    (short,) = experiment.plan(("mpu2",), ("cone",), False, {**SMALL, "epochs": 1})
+    experiment.run(short, tmp_path / "z-last")
+    page, _ = build([runs, tmp_path / "z-last"], tmp_path / "page")
+    alone, _ = build([tmp_path / "z-last"], tmp_path / "alone")
+    best = json.loads((runs / "fit/cone/mpu2/summary.json").read_text())["metrics"]["best_mse"]["8"]
+    row = next(row for row in Tables(page.read_text()).tables[0] if row[0] == "mpu2")
+    assert mean_and_deviation(best, "{:.2e}") in row
+    assert "Left out: 1 with less training or other widths (1 epochs)" in page.read_text()
+    assert "Left out" not in alone.read_text()
+    assert "the best of 1 epochs" in alone.read_text()

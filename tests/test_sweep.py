@@ -17,7 +17,7 @@ from sweep_cases import SMALL, command, ledger, script, start_jobs, states, wait
 from proxact.experiments import fit
 from proxact.experiments.vision import command as vision
 from proxact.report import build
-from proxact.report.sections.fit import merged, overall
+from proxact.report.fit_runs import merged, overall
 from proxact.sweep import Job, Outcome, execute
 from proxact.sweep.board import Board
 from proxact.sweep.local import cores, share_of

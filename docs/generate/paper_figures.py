@@ -10,6 +10,7 @@ from pictures import saved
 from proxact.experiments.runs import read_summaries
 from proxact.plot import FIGURES
 from proxact.plot.method import PANELS
+from proxact.report.fit_runs import main_runs
 from proxact.report.sections import ant, fit
 
 RESULTS = Path(__file__).parents[2] / "results"
@@ -97,7 +98,7 @@ def files() -> dict[str, bytes]:
         found[f"figures/{name}.{_suffix(name)}"] = saved(draw(), _suffix(name))
     summaries = read_summaries([RESULTS])
     with tempfile.TemporaryDirectory() as folder:
-        if main := [run for run in summaries if run["experiment"] == "fit" and fit.is_main(run)]:
+        if main := main_runs([run for run in summaries if run["experiment"] == "fit"]):
             fit.draw(main, Path(folder))
         if runs := _ant_runs(summaries):
             ant.draw(runs, Path(folder))

@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Any
 
 from ..theory.claim import Claim, Erratum
+from . import fit_runs
 from .sections import ant, fit
 from .sections.paper_tables import PAPER, matching
 from .statistics import mean_and_deviation, place
@@ -58,7 +59,7 @@ def paper_table(name: str, summaries: Summaries) -> str:
 
 def fitting(target: str, summaries: Summaries) -> str:
     """Errors for one target of the fitting experiment, for which the paper prints no numbers."""
-    found = fit.by_activation([run for run in fit.merged(_of(summaries, "fit")) if fit.is_main(run)], target)
+    found = fit_runs.by_activation(fit_runs.main_runs(_of(summaries, "fit")), target)
     rows: list[list[object]] = []
     for name in [*fit.ACTIVATIONS, *sorted(set(found) - set(fit.ACTIVATIONS))]:
         if name not in found:
@@ -66,7 +67,7 @@ def fitting(target: str, summaries: Summaries) -> str:
             continue
         errors = found[name]["metrics"]["best_mse"]
         cells = [mean_and_deviation(errors[width], "{:.2e}") if width in errors else "" for width in ("8", "39")]
-        total = mean_and_deviation(fit.overall(found[name]), "{:.2e}")
+        total = mean_and_deviation(fit_runs.overall(found[name]), "{:.2e}")
         rows.append([f"`{name}`", *cells, total, len(found[name]["seed"])])
     shown = table(["activation", "width 8", "width 39", "all widths", "n"], rows)
     return _paragraphs(shown, _hardware([part for run in found.values() for part in run["parts"]]))
@@ -76,9 +77,7 @@ def findings(experiment: str, summaries: Summaries) -> str:
     """The sentences that the report makes from the numbers, of the paper's own settings and activations."""
     runs = _of(summaries, experiment)
     if experiment == "fit":
-        said = fit.findings(
-            [run for run in fit.merged(runs) if fit.is_main(run) and run["activation"] in fit.ACTIVATIONS]
-        )
+        said = fit.findings([run for run in fit_runs.main_runs(runs) if run["activation"] in fit.ACTIVATIONS])
     else:
         said = ant.findings([run for run in runs if run["config"]["preset"] == "paper"])
     return "\n".join(f"- {literal(sentence)}" for sentence in said) or "Too few finished runs to say anything yet."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ...experiments.fit import ACTIVATIONS, LEARNING_RATES, TARGETS
+from ..fit_runs import by_activation, is_main, merged, of_largest_scale, overall
 from ..html import MISSING, Section, bullets, paragraph, picture, table, text
 from ..statistics import geometric_mean, mean_and_deviation, place
 
@@ -22,7 +22,7 @@ _TIMES_PARAMETERS = {"maxout": "1.5x", "crelu": "1.5x"}
 
 
 def section(summaries: Sequence[dict[str, Any]], figures: Path) -> Section:
-    runs = merged([run for run in summaries if run["experiment"] == "fit"])
+    runs, others = of_largest_scale(merged([run for run in summaries if run["experiment"] == "fit"]))
     parts = [
         paragraph(
             "Networks with one hidden layer fit a function from R^2 to R^2 that is itself such a network, of width 2. "
@@ -30,6 +30,14 @@ def section(summaries: Sequence[dict[str, Any]], figures: Path) -> Section:
             "activation fits the 2-D Leaky ReLU target; univariate ones cannot fit the cone's projection, MPU can."
         )
     ]
+    if others:
+        epochs = sorted({run["config"]["epochs"] for run in others})
+        parts.append(
+            paragraph(
+                f"Left out: {len(others)} with less training or other widths ({', '.join(map(str, epochs))} epochs). "
+                "A report of their folder alone shows them."
+            )
+        )
     if main := [run for run in runs if is_main(run)]:
         setting = main[0]["config"]
         parts.append(
@@ -47,43 +55,6 @@ def section(summaries: Sequence[dict[str, Any]], figures: Path) -> Section:
         parts.append(f"<h3>{text(TITLES[target])}</h3>" + numbers(main, target))
     parts.append("<h3>Variants</h3>" + variants(runs))
     return Section("fit", "Function fitting", "".join(parts), tuple(findings(main)))
-
-
-def merged(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Runs that differ in their seeds alone, such as a sweep's, as one; a seed that is there twice counts once."""
-    groups: dict[str, list[dict[str, Any]]] = {}
-    for run in runs:
-        setting = {name: value for name, value in run["config"].items() if name != "seeds"}
-        groups.setdefault(json.dumps(setting, sort_keys=True), []).append(run)
-    return [_united(parts) for parts in groups.values()]
-
-
-def _united(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    found = {seed: (run, i) for run in reversed(parts) for i, seed in enumerate(run["seed"])}
-    seeds, first = sorted(found), parts[0]
-    metrics = {
-        name: {width: [found[seed][0]["metrics"][name][width][found[seed][1]] for seed in seeds] for width in table}
-        for name, table in first["metrics"].items()
-    }
-    return {**first, "seed": seeds, "config": {**first["config"], "seeds": seeds}, "metrics": metrics, "parts": parts}
-
-
-def is_main(run: dict[str, Any]) -> bool:
-    """With the paper's choices, or the nearest there is to them."""
-    config = run["config"]
-    usual_rate = config["learning_rate"] == LEARNING_RATES[config["target"]]
-    as_meant = config["target_angle"] == "paper" or config["target"] != "cone"
-    return usual_rate and as_meant and not config["learn_angle"] and config["remainder"] == "pad"
-
-
-def overall(run: dict[str, Any], widths: Sequence[int] | None = None) -> list[float]:
-    """The geometric mean of the error over the widths, for each seed."""
-    chosen = [str(width) for width in widths or run["config"]["widths"]]
-    return [geometric_mean(column) for column in zip(*(run["metrics"]["best_mse"][w] for w in chosen), strict=True)]
-
-
-def by_activation(runs: Sequence[dict[str, Any]], target: str) -> dict[str, dict[str, Any]]:
-    return {run["activation"]: run for run in runs if run["config"]["target"] == target}
 
 
 def numbers(runs: Sequence[dict[str, Any]], target: str) -> str:
