@@ -49,5 +49,6 @@ def test_cases_cover_the_layouts_and_sizes():
     assert {case.dtype for case in every} == {torch.float32, torch.bfloat16}
 
 
+@pytest.mark.slow
 def test_a_training_step_needs_no_more_memory_than_with_gelu():
     assert peak_megabytes("mpu2") <= 1.02 * peak_megabytes("gelu")

@@ -10,6 +10,7 @@ SOURCES = sorted((Path(__file__).parent / "c").glob("*_check.c"))
 FLAGS = ["-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover", "-Wno-psabi"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
 @pytest.mark.parametrize("source", SOURCES, ids=[source.stem for source in SOURCES])
 def test_sanitizers(source, tmp_path):

@@ -78,12 +78,12 @@ class TestProjections(TestCase):
 
     @ops(DATABASE, allowed_dtypes=(torch.float64,))
     def test_tracing(self, device, dtype, op):
-        for sample in op.sample_inputs(device, dtype, requires_grad=True):
-            args, kwargs = (sample.input,), sample.kwargs
-            fake_check(op.get_op(), args, kwargs)
-            make_fx_check(op.get_op(), (sample.input.detach(),), kwargs, "symbolic")
-            for dynamic in (False, True):
-                aot_autograd_check(op.get_op(), args, kwargs, dynamic, check_gradients=True)
+        *_, sample = op.sample_inputs(device, dtype, requires_grad=True)  # a graph takes seconds: one shape
+        args, kwargs = (sample.input,), sample.kwargs
+        fake_check(op.get_op(), args, kwargs)
+        make_fx_check(op.get_op(), (sample.input.detach(),), kwargs, "symbolic")
+        for dynamic in (False, True):
+            aot_autograd_check(op.get_op(), args, kwargs, dynamic, check_gradients=True)
 
 
 instantiate_device_type_tests(TestProjections, globals(), only_for="cpu")

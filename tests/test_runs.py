@@ -163,7 +163,13 @@ def unbroken(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    ("kill", "rows"), [(signal.SIGKILL, 1), (signal.SIGKILL, 4), (signal.SIGKILL, 7), (signal.SIGINT, 3)]
+    ("kill", "rows"),
+    [
+        (signal.SIGKILL, 4),
+        (signal.SIGINT, 3),
+        pytest.param(signal.SIGKILL, 1, marks=pytest.mark.slow),
+        pytest.param(signal.SIGKILL, 7, marks=pytest.mark.slow),
+    ],
 )
 def test_a_killed_fit_ends_with_the_same_numbers(tmp_path, unbroken, kill, rows):
     metrics = tmp_path / "fit/cone/mpu2-learned/metrics.jsonl"

@@ -50,11 +50,17 @@ NEEDS_COMPILER = pytest.mark.skipif(
 QUICK = [c for c in SMOOTH_CASES if "@1.3" not in c.name]
 
 
-@pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("case", QUICK, ids=ids)
-def test_compile(case, dynamic):
-    """One graph with its backward graph, for static and dynamic shapes."""
-    check_compiled(case, dynamic, backend="aot_eager")
+def test_compile(case):
+    """One graph with its backward graph."""
+    check_compiled(case, dynamic=False, backend="aot_eager")
+
+
+@pytest.mark.parametrize(
+    "case", [pytest.param(c, marks=pytest.mark.slow if c.name in ("soc", "polyhedron") else ()) for c in QUICK], ids=ids
+)
+def test_compile_with_dynamic_shapes(case):
+    check_compiled(case, dynamic=True, backend="aot_eager")
 
 
 @pytest.mark.parametrize(
