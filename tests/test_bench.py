@@ -36,7 +36,7 @@ NCHW = (2, 12, 4, 4)
 )
 def test_measure_covers_every_candidate(layout, shape):
     found = measure(Case(layout, shape, ms=(2, 3)), rounds=3, seconds=0.1, with_compile=False)
-    others = {"leaky_relu", "prelu", "gelu", "silu", "plain2", "plain3", "memcpy"}
+    others = {"leaky_relu", "prelu", "gelu", "silu", "wta", "plain2", "plain3", "memcpy"}
     assert set(found) == {"relu", "mpu2", "mpu3"} | others
     assert all(value["microseconds"] > 0 for value in found.values())
 

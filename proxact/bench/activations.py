@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ..models import cifar_resnet, mlp
-from ..nn import MPU
+from ..nn import MPU, WTA
 from ..project import cone
 from .timing import interleaved, ratios
 
@@ -78,6 +78,7 @@ def measure(case: Case, rounds: int, seconds: float, with_compile: bool) -> dict
         "prelu": lambda v: F.prelu(v, slope),
         "gelu": F.gelu,
         "silu": F.silu,
+        "wta": WTA(dim=dim),
     }
     axis = -1 if dim == "flat" else dim
     parameters = {"prelu": slope}

@@ -20,6 +20,7 @@ _SHOWN = (
     "prelu",
     "gelu",
     "silu",
+    "wta",
     "mpu2",
     "mpu3",
     "mpu4",
