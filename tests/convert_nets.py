@@ -1,5 +1,6 @@
 """Small nets for the tests of convert."""
 
+import pytest
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -36,9 +37,15 @@ class Net(nn.Module):
 NAMES = ["stem.2", "blocks.0.relu", "blocks.0.relu_1", "blocks.1.relu", "blocks.1.relu_1", "relu"]
 
 
-def small_net():
+@pytest.fixture
+def model():
     torch.manual_seed(0)
     return Net()
+
+
+@pytest.fixture
+def x():
+    return torch.randn(4, 3, 8, 8)
 
 
 class Linears(nn.Module):

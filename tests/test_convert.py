@@ -3,25 +3,18 @@
 import copy
 import functools
 
+import convert_nets
 import pytest
 import torch
 import torch.distributed
-from convert_nets import NAMES, small_net
+from convert_nets import NAMES
 from torch import nn
 
 import proxact
 from proxact import MPU, LeakyMPU
 from proxact.conversion import convert, param_groups, revert, summary
 
-
-@pytest.fixture
-def model():
-    return small_net()
-
-
-@pytest.fixture
-def x():
-    return torch.randn(4, 3, 8, 8)
+model, x = convert_nets.model, convert_nets.x  # fixtures
 
 
 def same_state(first, second):

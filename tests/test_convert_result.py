@@ -6,10 +6,11 @@ import math
 import pickle
 import re
 
+import convert_nets
 import pytest
 import torch
 import torch.distributed
-from convert_nets import NAMES, Block, Net, small_net
+from convert_nets import NAMES, Block, Net
 from torch import nn
 from torch.nn import functional as F
 
@@ -17,15 +18,7 @@ import proxact
 from proxact import MPU
 from proxact.conversion import convert, param_groups, revert, summary
 
-
-@pytest.fixture
-def model():
-    return small_net()
-
-
-@pytest.fixture
-def x():
-    return torch.randn(4, 3, 8, 8)
+model, x = convert_nets.model, convert_nets.x  # fixtures
 
 
 def test_copies_files_and_state_dicts(model, x):

@@ -7,25 +7,11 @@ import math
 
 import pytest
 import torch
+from monitor_cases import small, train
 from torch import nn
 
 import proxact
 from proxact.monitor import AngleMonitor, CollapseWarning, draw, read_rows, regions
-
-
-def small(**arguments):
-    torch.manual_seed(0)
-    return nn.Sequential(nn.Linear(8, 12), proxact.MPU(**arguments), nn.Linear(12, 9), proxact.MPU(3))
-
-
-def train(model, monitor, steps, batch=16):
-    optimiser = torch.optim.SGD(model.parameters(), 0.01)
-    generator = torch.Generator().manual_seed(1)
-    for _ in range(steps):
-        optimiser.zero_grad()
-        model(torch.randn(batch, 8, generator=generator)).square().mean().backward()
-        optimiser.step()
-        monitor.step()
 
 
 def by_projection(unit, x):
