@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import importlib.util
 import math
 import os
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd import forward_ad
+
+from .eager import is_batched, is_plain_eager, parallel_address
 
 try:
     from . import _cone  # type: ignore[attr-defined]
@@ -20,9 +19,6 @@ except ImportError:  # no compiler when the package was installed
     _cone = None
 
 _DTYPES = {torch.float32: 0, torch.float64: 1, torch.bfloat16: 2, torch.float16: 3}
-_PLAIN = (Tensor, torch.nn.Parameter)
-_is_jit_tracing = torch._C._is_tracing
-_peek_interpreter_stack = torch._C._functorch.peek_interpreter_stack
 _use_baseline = 0  # 1: the code for any CPU, even where a better instruction set is there; for tests
 
 
@@ -34,7 +30,7 @@ def describe() -> str:
     """One line for ``proxact info``."""
     if _cone is None:
         return "torch (the C kernel was not built: no C compiler)"
-    threads = "torch's threads" if _parallel_address() else "one thread: this torch has no torch_parallel_for"
+    threads = "torch's threads" if parallel_address() else "one thread: this torch has no torch_parallel_for"
     return f"c ({_cone.instruction_set()}, {threads})"
 
 
@@ -46,7 +42,7 @@ def choose(x: Tensor, angle: Tensor | float, impl: str | None = None) -> str | N
     if impl == "torch":
         return None
     found = None
-    if _is_plain_eager(x, angle):
+    if is_plain_eager(x, angle) and x.dtype in _DTYPES:
         if impl == "triton" and x.device.type == "cpu" and os.environ.get("TRITON_INTERPRET") == "1":
             found = "triton"
         elif x.device.type == "cpu" and _cone is not None:
@@ -56,27 +52,6 @@ def choose(x: Tensor, angle: Tensor | float, impl: str | None = None) -> str | N
     if impl is not None and found != impl:
         _explain_missing(impl, x)
     return found
-
-
-def _is_plain_eager(x: Tensor, angle: Tensor | float) -> bool:
-    return (
-        not torch.compiler.is_compiling()
-        and x.dtype in _DTYPES
-        and type(x) in _PLAIN
-        and (not isinstance(angle, Tensor) or (angle.device == x.device and type(angle) in _PLAIN))
-        and _peek_interpreter_stack() is None
-        and not _is_jit_tracing()
-        and forward_ad._current_level < 0
-        and torch._C._len_torch_dispatch_stack() == 0
-    )
-
-
-def _is_batched(g: Tensor) -> bool:
-    """In torch.autograd.grad(..., is_grads_batched=True), torch.func.vmap of a backward pass, or with fake tensors."""
-    functorch = torch._C._functorch
-    return (
-        functorch.is_legacy_batchedtensor(g) or functorch.peek_interpreter_stack() is not None or type(g) is not Tensor
-    )
 
 
 def _explain_missing(impl: str, x: Tensor) -> None:
@@ -121,7 +96,7 @@ class _Cone(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, Tensor | None, None, None]:
         x, theta = ctx.saved_tensors
-        if torch.is_grad_enabled() or _is_batched(g):
+        if torch.is_grad_enabled() or is_batched(g):
             return *_plain_backward(x, theta, g, ctx.spec, ctx.needs_input_grad), None, None
         if g.stride() != x.stride() or g.dtype != x.dtype:
             g = torch.empty_like(x).copy_(g)
@@ -209,16 +184,5 @@ def _plain_backward(
     return next(found) if wanted[0] else None, next(found) if wanted[1] else None
 
 
-@functools.cache
-def _parallel_address() -> int:
-    """The address of torch's own parallel loop, so that its thread pool and torch.set_num_threads hold."""
-    for name in ("libtorch_cpu.so", "libtorch_cpu.dylib"):
-        path = Path(torch.__file__).parent / "lib" / name
-        if path.exists():
-            function = getattr(ctypes.CDLL(str(path)), "torch_parallel_for", None)
-            return ctypes.cast(function, ctypes.c_void_p).value or 0 if function else 0
-    return 0
-
-
 if _cone is not None:
-    _cone.set_parallel_for(_parallel_address())
+    _cone.set_parallel_for(parallel_address())

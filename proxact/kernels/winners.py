@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .cone import _is_batched, _is_plain_eager, _parallel_address
+from .eager import is_batched, is_plain_eager, parallel_address
 
 try:
     from . import _winners  # type: ignore[attr-defined]
@@ -23,7 +23,7 @@ def applies(x: Tensor, dim: int) -> bool:
         and x.dtype is torch.float32
         and x.device.type == "cpu"
         and x.shape[dim] <= _winners.longest
-        and _is_plain_eager(x, 0.0)
+        and is_plain_eager(x)
     )
 
 
@@ -44,12 +44,12 @@ class _Select(torch.autograd.Function):
         if x.numel():
             rows, channels = x.numel() // x.shape[-1], x.shape[-1]
             addresses = (x.data_ptr(), source.data_ptr(), out.data_ptr())
-            _winners.run(_parallel_address(), *addresses, rows, channels, winners)
+            _winners.run(parallel_address(), *addresses, rows, channels, winners)
         return out
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> tuple[None, Tensor, None]:
         (x,) = ctx.saved_tensors
-        if _is_batched(g):
+        if is_batched(g):
             return None, g * _Select.apply(x, torch.ones_like(x), ctx.winners), None
         return None, _Select.apply(x, g, ctx.winners), None
