@@ -7,12 +7,23 @@ from pathlib import Path
 import explorer_browser
 import pytest
 import torch
-from explorer_browser import NAMES, needs_browser, python_cone
+from explorer_browser import (
+    MINUS,
+    NAMES,
+    assert_shows_python,
+    choose,
+    drag,
+    middle,
+    needs_browser,
+    numbers,
+    pixels_per_unit,
+    shown_point,
+    touch_drag,
+)
 
 from proxact import explorer, prox
 
 browser, file, show = explorer_browser.browser, explorer_browser.file, explorer_browser.show  # fixtures
-MINUS = "\N{MINUS SIGN}"
 
 
 def test_the_page_needs_nothing_else(file):
@@ -22,65 +33,6 @@ def test_the_page_needs_nothing_else(file):
         r"\b(fetch|import|XMLHttpRequest|WebSocket|sendBeacon)\b\s*\(|https?://(?!www\.w3\.org/2000/svg)", source
     )
     assert source.count("<script>") == len(list(Path(explorer.__file__).parent.glob("*.js")))
-
-
-def numbers(text):
-    return [float(value) for value in re.findall(r"-?\d+\.\d+", text.replace(MINUS, "-"))]
-
-
-def shown_point(tab):
-    return [float(box.input_value()) for box in tab.locator("#coordinates input:visible").all()]
-
-
-def assert_shows_python(tab):
-    """The text beside the picture is what Python computes for the point, angle and leak shown there."""
-    x = shown_point(tab)
-    alpha = math.radians(float(tab.locator("#degrees").input_value()))
-    leak = float(tab.locator("#leak").input_value())
-    y, by_x, by_alpha = python_cone(x, alpha, leak)
-    point = torch.tensor(x, dtype=torch.float64)
-    cells = [float(cell.replace(MINUS, "-")) for cell in tab.locator("#jacobian td").all_inner_texts()]
-    relu_cells = [float(cell) for cell in tab.locator("#relu-jacobian td").all_inner_texts()]
-    assert numbers(tab.locator("#value-y").inner_text()) == pytest.approx(y, abs=6e-5)
-    assert numbers(tab.locator("#value-relu").inner_text()) == pytest.approx(torch.relu(point).tolist())
-    assert numbers(tab.locator("#value-dalpha").inner_text()) == pytest.approx(by_alpha, abs=6e-5)
-    assert cells == pytest.approx([entry for row in by_x for entry in row], abs=6e-4)
-    assert relu_cells == torch.diag((point > 0).double()).flatten().tolist()
-    distance = (point - torch.tensor(y)).norm().item()
-    assert numbers(tab.locator("#value-distance").inner_text()) == pytest.approx([distance], abs=6e-5)
-
-
-def choose(tab, mode):
-    tab.get_by_text(mode, exact=True).click()
-
-
-def middle(tab, selector):
-    box = tab.locator(selector).bounding_box()
-    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-
-
-def drag(tab, selector, dx, dy):
-    x, y = middle(tab, selector)
-    tab.mouse.move(x, y)
-    tab.mouse.down()
-    tab.mouse.move(x + dx / 2, y + dy / 2, steps=3)
-    tab.mouse.move(x + dx, y + dy, steps=3)
-    tab.mouse.up()
-
-
-def touch_drag(tab, start, dx, dy):
-    session = tab.context.new_cdp_session(tab)
-    session.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": start[0], "y": start[1]}]})
-    for i in range(1, 9):
-        at = {"x": start[0] + dx * i / 8, "y": start[1] + dy * i / 8}
-        session.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [at]})
-    session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-
-
-def pixels_per_unit(tab):
-    return tab.evaluate(
-        "explorer.plane.UNIT * document.querySelector('#main-plane svg').clientWidth / explorer.svg.SIZE"
-    )
 
 
 @needs_browser
