@@ -11,13 +11,13 @@ from proxact.report.statistics import bootstrap, gain, gain_interval, seeds_need
 MACHINE = {"cpu": "a processor", "threads": 2}
 
 
-def run(activation, seed, score, model="mlp", folder=None):
+def run(activation, seed, score, model="mlp", folder=None, unstable=0):
     return {
         "experiment": "ant",
         "activation": activation,
         "seed": seed,
         "config": {"preset": "paper", "model": model},
-        "metrics": {"score": score, "best_return": score + 10, "unstable": 0},
+        "metrics": {"score": score, "best_return": score + 10, "unstable": unstable},
         "curve": [{"return": score * i / 4} for i in range(5)],
         "machine": MACHINE,
         "date": "2026-11-16",
@@ -55,6 +55,12 @@ def test_no_runs_no_findings(tmp_path):
     found = section([], tmp_path)
     assert found.findings == ()
     assert "<figure>" not in found.body
+
+
+def test_runs_with_unstable_simulations_are_named(tmp_path):
+    runs = [*made_up(tmp_path, 0.1), run("wta", 3, 3000.0, unstable=3), run("relu", 1, 3000.0, "mlp+", unstable=1646)]
+    said = findings(runs)[-1]
+    assert "1,646 in mlp+, relu, seed 1, 3 in mlp, wta, seed 3; none in the other 6 runs" in said
 
 
 def test_macs_are_the_papers():

@@ -112,7 +112,20 @@ def findings(runs: Sequence[dict[str, Any]]) -> list[str]:
             f"like these {needed} seeds each would show {CLAIM:+.0f} % in four of five experiments"
             + (f", the difference found would need {_needed_for(own, base)}." if own != base else ".")
         )
-    return said
+    return said + _unstable(runs)
+
+
+def _unstable(runs: Sequence[dict[str, Any]]) -> list[str]:
+    """Which runs' simulations left physics, as their returns then say little about the activation."""
+    touched = sorted((run for run in runs if run["metrics"]["unstable"]), key=lambda run: -run["metrics"]["unstable"])
+    if not touched:
+        return []
+    listed = ", ".join(
+        f"{run['metrics']['unstable']:,} in {run['config']['model']}, {run['activation']}, seed {run['seed']}"
+        for run in touched
+    )
+    rest = len(runs) - len(touched)
+    return [f"Simulations that became unstable, each the end of an episode: {listed}; none in the other {rest} runs."]
 
 
 def _needed_for(own: Sequence[float], base: Sequence[float]) -> int:
