@@ -66,8 +66,8 @@ def numbers(runs: Sequence[dict[str, Any]]) -> str:
             rows[-1] += place(chosen) if chosen else ("", "")
     note = (
         "95 % interval: bootstrap over the seeds, which with so few of them is narrower than it should be; against "
-        "ReLU: Welch's t interval. Best: the highest return of any epoch, mean over the seeds. MACs: a batch of 4,096, "
-        "by the paper's rule."
+        "ReLU: Welch's t interval, for two seeds or more. Best: the highest return of any epoch, mean over the seeds. "
+        "MACs: a batch of 4,096, by the paper's rule."
     )
     return table([*headers, "MACs", "n", "hardware", "date"], rows) + f'<p class="note">{note}</p>'
 
@@ -79,10 +79,8 @@ def _ours(chosen: Sequence[dict[str, Any]], runs: Sequence[dict[str, Any]], name
     interval = against = ""
     if len(own) > 1:
         interval = "{:.0f} to {:.0f}".format(*bootstrap([own], statistics.fmean))
-    if base and name != "relu":
-        against = f"{gain(own, base):+.1f} %"
-        if min(len(own), len(base)) > 1:
-            against += " ({:+.1f} to {:+.1f})".format(*gain_interval(own, base))
+    if name != "relu" and min(len(own), len(base)) > 1:
+        against = "{:+.1f} % ({:+.1f} to {:+.1f})".format(gain(own, base), *gain_interval(own, base))
     best = statistics.fmean(run["metrics"]["best_return"] for run in chosen)
     return [mean_and_deviation(own, "{:.0f}"), f"{max(own):.0f}", interval, against, f"{best:.0f}"]
 
