@@ -7,12 +7,13 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 import torch
 
-from proxact.experiments.runs import Interrupted, Run, RunError, read_summaries
+from proxact.experiments.runs import Interrupted, Run, RunError, read_summaries, write_atomically
 
 KEYS = {
     "experiment",
@@ -184,3 +185,17 @@ def test_a_killed_fit_ends_with_the_same_numbers(tmp_path, unbroken, kill, rows)
         assert "The same command goes on from there" in errors
     subprocess.run(command(tmp_path), check=True, capture_output=True)
     assert same(fit_summary(tmp_path), unbroken)
+
+
+def test_many_may_write_one_file(tmp_path):
+    path, contents = tmp_path / "job.json", [str(i) * 1000 for i in range(200)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda content: write_atomically(path, content), contents))
+    assert path.read_text() in contents
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_half_a_checkpoint_of_a_killed_process_is_removed(tmp_path):
+    (tmp_path / "checkpoint.0123.new").write_bytes(b"half")
+    count_up(tmp_path)
+    assert not list(tmp_path.glob("*.new"))

@@ -14,6 +14,7 @@ import json
 import os
 import signal
 import time
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
@@ -61,6 +62,8 @@ class Run:
     def __enter__(self) -> Run:
         self.folder.mkdir(parents=True, exist_ok=True)
         self._lock = _take_lock(self.folder)
+        for torso in self.folder.glob("checkpoint.*.new"):  # of a process that was killed while it wrote
+            torso.unlink()
         try:
             self._check_config()
         except RunError:
@@ -172,8 +175,8 @@ def as_json(value: Any) -> Any:
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """The file has its old or its new content, whatever happens in between."""
-    temporary = path.with_name(path.name + ".new")
+    """The file has its old or its new content, whatever happens in between and whoever else writes it."""
+    temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}.new")
     with temporary.open("wb") as file:
         file.write(content.encode() if isinstance(content, str) else content)
         file.flush()
