@@ -10,7 +10,7 @@ from torch import nn
 import proxact
 from proxact.experiments.vision import schedule
 from proxact.experiments.vision.muon import Muon, orthogonal
-from proxact.experiments.vision.optimise import groups, muon
+from proxact.experiments.vision.optimise import OPTIMIZERS, groups, muon
 
 
 def rates(make, epochs):
@@ -96,3 +96,13 @@ def test_muon_trains_and_resumes():
     optimizer2.load_state_dict(state[1])
     assert steps(net, optimizer, 20) == steps(net2, optimizer2, 20) < first
     assert math.isclose(net[0].weight.norm().item(), 8**0.5, rel_tol=0.2)
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_all_but_convolutions_have_a_rate_of_their_own(name):
+    net = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), proxact.MPU(2), nn.Flatten(), nn.Linear(16, 2))
+    optimizer = OPTIMIZERS[name](net, 0.9, True, 1e-4, "weights", rest_scale=4.0)
+    scales = {id(p): group.get("scale", 1.0) for group in optimizer.param_groups for p in group["params"]}
+    assert len(scales) == len(list(net.parameters()))
+    assert [p.ndim for p in net.parameters() if scales[id(p)] == 1.0] == [4]
+    assert set(scales.values()) == {1.0, 4.0}

@@ -57,6 +57,7 @@ class Cifar10:
     peak: float = 0.1
     momentum: float = 0.9
     nesterov: bool = False
+    rest_scale: float = 1.0
     weight_decay: float = 5e-4
     decay: str = "all-but-angles"
     schedule: str = "cosine"
@@ -186,7 +187,7 @@ def make_trainer(
     if machine.channels_last:
         net = net.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     loss = functools.partial(_cross_entropy, smoothing=run.label_smoothing)
-    optimizer = OPTIMIZERS[run.optimizer](net, run.momentum, run.nesterov, run.weight_decay, run.decay)
+    optimizer = OPTIMIZERS[run.optimizer](net, run.momentum, run.nesterov, run.weight_decay, run.decay, run.rest_scale)
     return Trainer(fabric, net, optimizer, run.learning_rate(), source, run.all_epochs, loss, compiled=machine.compiled)
 
 

@@ -36,6 +36,8 @@ class Recipe:
     """Of the optimiser."""
     nesterov: bool | None = None
     """Nesterov's momentum."""
+    rest_scale: float | None = None
+    """Learning rate of all but the convolutions (norms, angles, the last layer), as a multiple of theirs."""
     weight_decay: float | None = None
     """Of what is decayed."""
     decay: Decay | None = None

@@ -41,20 +41,31 @@ def groups(net: nn.Module, weight_decay: float, decay: str) -> list[dict[str, An
     return [group for group in found if group["params"]]
 
 
-def sgd(net: nn.Module, momentum: float, nesterov: bool, weight_decay: float, decay: str) -> torch.optim.SGD:
-    return torch.optim.SGD(groups(net, weight_decay, decay), lr=0.1, momentum=momentum, nesterov=nesterov)
+def _by_shape(found: list[dict[str, Any]], rest_scale: float) -> list[dict[str, Any]]:
+    """Each group's filter banks apart from its rest, whose learning rate is multiplied by ``rest_scale``."""
+    parts = []
+    for group in found:
+        banks = [parameter for parameter in group["params"] if parameter.ndim == 4]
+        rest = [parameter for parameter in group["params"] if parameter.ndim != 4]
+        parts += [{**group, "params": banks}, {**group, "params": rest, "scale": rest_scale}]
+    return [part for part in parts if part["params"]]
 
 
-def muon(net: nn.Module, momentum: float, nesterov: bool, weight_decay: float, decay: str) -> torch.optim.Optimizer:
-    """Convolutions by orthogonal steps; the rest by SGD at a quarter of the rate, as the two differ in scale."""
-    found = []
-    for group in groups(net, weight_decay, decay):
-        matrices = [parameter for parameter in group["params"] if parameter.ndim == 4]
-        others = [parameter for parameter in group["params"] if parameter.ndim != 4]
-        if matrices:
-            found.append({**group, "params": matrices, "orthogonal": True, "weight_decay": 0.0})
-        if others:
-            found.append({**group, "params": others, "scale": 0.25})
+def sgd(
+    net: nn.Module, momentum: float, nesterov: bool, weight_decay: float, decay: str, rest_scale: float = 1.0
+) -> torch.optim.SGD:
+    found = _by_shape(groups(net, weight_decay, decay), rest_scale)
+    return torch.optim.SGD(found, lr=0.1, momentum=momentum, nesterov=nesterov)
+
+
+def muon(
+    net: nn.Module, momentum: float, nesterov: bool, weight_decay: float, decay: str, rest_scale: float = 1.0
+) -> torch.optim.Optimizer:
+    """Convolutions by orthogonal steps, which keep their norms instead of decaying them; the rest by SGD."""
+    found = _by_shape(groups(net, weight_decay, decay), rest_scale)
+    for group in found:
+        if group["params"][0].ndim == 4:
+            group |= {"orthogonal": True, "weight_decay": 0.0}
     return Muon(found, momentum=momentum, nesterov=nesterov)
 
 

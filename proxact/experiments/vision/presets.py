@@ -36,6 +36,7 @@ RECIPES: dict[str, dict[str, Any]] = {
         "peak": 0.24,
         "momentum": 0.6,
         "nesterov": True,
+        "rest_scale": 0.25,
         "decay": "weights",
         "schedule": "one-cycle",
         "low": 0.0,
