@@ -105,17 +105,20 @@ def test_shares_that_do_not_fit():
         Share(0, 2, 3)
 
 
-def test_the_first_epochs_see_small_pictures(pictures):
-    options = {"small": 20, "small_epochs": 2}
-    for epoch in (0, 1, 2):
-        (_, [(usual, labels)]), (_, [(x, y)]) = (
-            batches(pictures, epoch=epoch, channels_last=True, **given)[0] for given in ({}, options)
-        )
-        assert torch.equal(y, labels)
-        if epoch == 2:
-            assert torch.equal(x, usual)
-            continue
-        assert x.shape == (64, 3, 20, 20)
-        assert x.is_contiguous(memory_format=torch.channels_last)
-        expected = Image.fromarray(usual[5, 1].numpy()).resize((20, 20), Image.Resampling.BILINEAR)
-        np.testing.assert_allclose(x[5, 1], np.asarray(expected), atol=1e-5)
+@pytest.mark.parametrize(("epoch", "side"), [(0, 20), (1, 24), (2, 28), (3, 32)])
+def test_the_first_epochs_see_small_pictures_that_grow(pictures, epoch, side):
+    options = {"small": 20, "small_epochs": 3}
+    (_, [(usual, labels)]), (_, [(x, y)]) = (
+        batches(pictures, epoch=epoch, channels_last=True, **given)[0] for given in ({}, options)
+    )
+    assert torch.equal(y, labels)
+    assert x.shape == (64, 3, side, side)
+    assert x.is_contiguous(memory_format=torch.channels_last)
+    expected = Image.fromarray(usual[5, 1].numpy()).resize((side, side), Image.Resampling.BILINEAR)
+    np.testing.assert_allclose(x[5, 1], np.asarray(expected), atol=1e-5)
+
+
+def test_pictures_grow_in_even_steps(pictures):
+    source = InMemory(pictures, Share(), 64, 3, device=CPU, small=16, small_epochs=8)
+    sides = [source.side_in(epoch) for epoch in range(10)]
+    assert sides == [16, 16, 20, 20, 24, 24, 28, 28, 32, 32]

@@ -28,7 +28,8 @@ class InMemory:
         padding: black pixels (``pad="zero"``) or mirrored ones (``"reflect"``) around a picture before it is cropped.
         flip: ``"random"``: half of the pictures in each epoch; ``"alternate"``: each picture in every second epoch.
         keep_last: also the smaller batch at the end of an epoch.
-        small: side in pixels to which pictures are shrunk, ``small_epochs`` long: the first epochs cost less.
+        small: side in pixels to which pictures are shrunk at first; in ``small_epochs`` epochs it grows to the full
+            side, in steps of four pixels, so that the first epochs cost less.
     """
 
     def __init__(
@@ -48,7 +49,7 @@ class InMemory:
         channels_last: bool = False,
     ) -> None:
         self.share, self.batch, self.seed = share, batch, seed
-        self.padding, self.flip = padding, flip
+        self.side, self.padding, self.flip = pictures.train[0].shape[-1], padding, flip
         self.small, self.small_epochs = small, small_epochs
         self.memory_format = torch.channels_last if channels_last else torch.contiguous_format
         images, self.labels = (part.to(device) for part in pictures.train)
@@ -75,14 +76,21 @@ class InMemory:
         if self.flip == "alternate":
             first = torch.rand(count, generator=torch.Generator().manual_seed(self.seed)) < 0.5
             flips = (first ^ bool(epoch % 2))[order]
+        side = self.side_in(epoch)
         for step in range(first_step, self.steps):
             whole = slice(step * self.batch, (step + 1) * self.batch)
             chosen, rows, columns, mirrored = order[whole], *corners[:, whole], flips[whole]
             parts = self.share.of(len(chosen))
             batches = [self._cut(chosen[i], rows[i], columns[i], mirrored[i]) for i in parts]
-            if epoch < self.small_epochs:
-                batches = [(self._shrunk(images), labels) for images, labels in batches]
+            if side < self.side:
+                batches = [(self._shrunk(images, side), labels) for images, labels in batches]
             yield len(chosen), batches
+
+    def side_in(self, epoch: int) -> int:
+        """Of the pictures, in pixels."""
+        if epoch >= self.small_epochs:
+            return self.side
+        return self.small + 4 * ((self.side - self.small) * epoch // (4 * self.small_epochs))
 
     def test(self, batch: int = 500) -> Iterator[Batch]:
         """This process's share of the test pictures, as they are."""
@@ -97,14 +105,13 @@ class InMemory:
     def _cut(self, chosen: Tensor, rows: Tensor, columns: Tensor, mirrored: Tensor) -> Batch:
         device = self.images.device
         chosen, rows, columns, mirrored = (part.to(device) for part in (chosen, rows, columns, mirrored))
-        side = self.images.shape[-1] - 2 * self.padding
-        windows = self.images.unfold(2, side, 1).unfold(3, side, 1)  # a view: every crop of every picture
+        windows = self.images.unfold(2, self.side, 1).unfold(3, self.side, 1)  # a view: every crop of every picture
         images = windows[chosen, :, rows, columns]
         images = torch.where(mirrored.view(-1, 1, 1, 1), images.flip(3), images)
         return self.scaled(images), self.labels[chosen]
 
-    def _shrunk(self, images: Tensor) -> Tensor:
-        found = F.interpolate(images, (self.small, self.small), mode="bilinear", antialias=True)
+    def _shrunk(self, images: Tensor, side: int) -> Tensor:
+        found = F.interpolate(images, (side, side), mode="bilinear", antialias=True)
         return found.contiguous(memory_format=self.memory_format)
 
     def scaled(self, images: Tensor) -> Tensor:

@@ -59,9 +59,9 @@ class Recipe:
     keep_last: bool | None = None
     """Train on the smaller batch at the end of an epoch, too."""
     small: int | None = None
-    """Side in pixels of the pictures in the first epochs."""
+    """Side in pixels of the pictures in the first epoch."""
     small_epochs: int | None = None
-    """As many epochs see small pictures."""
+    """In as many epochs the side grows to 32, in steps of four pixels."""
     bn_momentum: float | None = None
     """Of batch norm's running statistics."""
     precision: Precision | None = None
