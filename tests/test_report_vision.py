@@ -10,7 +10,7 @@ import pytest
 from vision_summaries import RELU, STEADY, ablations, finetuning, made, protocol
 
 from proxact.experiments.vision.training import metrics
-from proxact.report import build
+from proxact.report import build, markdown
 from proxact.report.html import MISSING
 from proxact.report.pairs import compare
 from proxact.report.sections.angles import by_setting
@@ -18,7 +18,7 @@ from proxact.report.sections.paper_tables import PAPER
 from proxact.report.sections.vision import section
 from proxact.report.statistics import holm, paired_difference, pairs_needed
 from proxact.report.vision.paper import printed
-from proxact.report.vision.protocol import CLAIM, findings
+from proxact.report.vision.protocol import CLAIM, sentences
 from proxact.report.vision.runs import layers, macs, protocols
 from proxact.report.vision.units import variant
 
@@ -114,8 +114,8 @@ def test_runs_are_paired_by_seed_in_any_order():
 def test_one_pair_tells_nothing():
     runs = [made("relu", 1, 88.0), made("mpu2", 1, 95.0)]
     (protocol_,) = protocols(runs)
-    assert "+7.00 points in one pair, which tells nothing" in findings(protocol_)[1]
-    assert not any("better" in sentence or "four of five" in sentence for sentence in findings(protocol_))
+    assert "+7.00 points in one pair, which tells nothing" in sentences(protocol_)[1]
+    assert not any("better" in sentence or "four of five" in sentence for sentence in sentences(protocol_))
 
 
 def test_other_pictures_make_no_pairs(tmp_path):
@@ -244,3 +244,9 @@ def test_a_run_without_a_measured_pace(tmp_path):
     runs = [made("relu", 1, 88.0), made("mpu2", 1, 88.0)]
     runs[1]["metrics"] = kept
     assert by_first(tables(section(runs, tmp_path).body)[0])["mpu2"]["step"] == ""
+
+
+def test_the_pages_say_what_the_report_says(shown):
+    said = markdown.findings("cifar10", [*protocol(), *ablations(), *finetuning(), *protocol("cpu-fast")])
+    assert said.splitlines() == [f"- {markdown.literal(sentence)}" for sentence in shown[0].findings]
+    assert "on 2 cores" in said

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..theory.claim import Claim, Erratum
 from . import fit_runs
-from .sections import ant, fit
+from .sections import ant, fit, vision
 from .sections.paper_tables import PAPER, matching
 from .statistics import mean_and_deviation, place
 
@@ -78,6 +78,8 @@ def findings(experiment: str, summaries: Summaries) -> str:
     runs = _of(summaries, experiment)
     if experiment == "fit":
         said = fit.findings([run for run in fit_runs.main_runs(runs) if run["activation"] in fit.ACTIVATIONS])
+    elif experiment == "cifar10":
+        said = vision.findings(runs)
     else:
         said = ant.findings([run for run in runs if run["config"]["preset"] == "paper"])
     return "\n".join(f"- {literal(sentence)}" for sentence in said) or "Too few finished runs to say anything yet."

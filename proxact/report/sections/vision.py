@@ -10,7 +10,7 @@ from typing import Any
 from ..html import Section, bullets, paragraph, picture, text
 from ..vision import figures as pictures
 from ..vision.paper import tables
-from ..vision.protocol import NOTE, describe, findings, note, numbers, setting
+from ..vision.protocol import NOTE, describe, note, numbers, sentences, setting
 from ..vision.runs import Protocol, protocols
 from ..vision.units import ablations, finetuned, finetuning
 
@@ -20,22 +20,18 @@ ORDER = 20
 def section(summaries: Sequence[dict[str, Any]], figures: Path) -> Section:
     found = protocols(summaries)
     parts: list[str] = []
-    said: list[str] = []
     for i, protocol in enumerate(found):
         same = sum(other.recipe == protocol.recipe for other in found[:i])
         stem = f"cifar10-{protocol.recipe}" + (f"-{same + 1}" if same else "")
-        name, sentences = describe(protocol.config), findings(protocol)
-        parts.append(f"<h3>{text(name)}, CIFAR10 on two cores</h3>" + paragraph(setting(protocol)) + bullets(sentences))
+        name, said = describe(protocol.config), bullets(sentences(protocol))
+        parts.append(f"<h3>{text(name)}, CIFAR10 on two cores</h3>" + paragraph(setting(protocol)) + said)
         parts.append(numbers(protocol) + ("" if i else note(NOTE)) + _drawn(protocol, figures, stem))
         if protocol.variants:
             body, more = ablations(protocol)
             parts.append(f"<h3>{text(name)}: other angles and groups</h3>{bullets(more)}{body}")
-            sentences += more
-        said += [f"{name}: {sentence}" for sentence in sentences]
     body, more = finetuning(summaries)
     if body:
         parts.append(f"<h3>Fine-tuning a trained ReLU network</h3>{bullets(more)}{body}")
-        said += more
     intro = (
         "Last-epoch accuracy leads. Differences are taken between runs with the same seed. What the paper prints is at "
         "the end of this section."
@@ -43,7 +39,16 @@ def section(summaries: Sequence[dict[str, Any]], figures: Path) -> Section:
     if not found:
         intro = "The protocol for two cores was not run: proxact cifar10 --preset cpu runs it."
     parts = [paragraph(intro), *parts, tables(summaries), _rest(summaries, found)]
-    return Section("vision", "Vision: CIFAR10 and ImageNet", "".join(parts), tuple(said))
+    return Section("vision", "Vision: CIFAR10 and ImageNet", "".join(parts), tuple(findings(summaries)))
+
+
+def findings(summaries: Sequence[dict[str, Any]]) -> list[str]:
+    """What the numbers say, in sentences made from them."""
+    said = []
+    for protocol in protocols(summaries):
+        own = [*sentences(protocol), *ablations(protocol)[1]]
+        said += [f"{describe(protocol.config)}: {sentence}" for sentence in own]
+    return [*said, *finetuning(summaries)[1]]
 
 
 def _drawn(protocol: Protocol, figures: Path, stem: str) -> str:

@@ -64,7 +64,7 @@ def _where(run: Run) -> tuple[Any, ...]:
     return run["seed"], run["machine"]["cpu"], run["machine"]["threads"]
 
 
-def findings(protocol: Protocol) -> list[str]:
+def sentences(protocol: Protocol) -> list[str]:
     """What the numbers say, in sentences made from them."""
     relu = protocol.of("relu")
     if not relu:
@@ -72,7 +72,9 @@ def findings(protocol: Protocol) -> list[str]:
     minutes = statistics.median(run["wall_seconds"] / 60 for run in relu)
     seeds = f"{len(relu)} seeds" if len(relu) > 1 else "1 seed"
     accuracy = mean_and_deviation([*map(score, relu)], "{:.2f}")
-    said = [f"ReLU reaches {accuracy} % ({seeds}, {minutes:.0f} min a run)."]
+    threads = statistics.median(run["machine"]["threads"] for run in relu)
+    cores = "1 core" if threads == 1 else f"{threads:.0f} cores"
+    said = [f"ReLU reaches {accuracy} % ({seeds}, {minutes:.0f} min a run on {cores})."]
     found = comparisons(protocol)
     said += [f"{name} against ReLU: {result.sentence()}." for name, result in found.items()]
     units = {name: result for name, result in found.items() if "mpu" in name and result.n > 1}
