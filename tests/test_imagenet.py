@@ -7,8 +7,10 @@ import subprocess
 import tarfile
 import time
 
+import numpy as np
 import pytest
 import torch
+from PIL import Image
 from torch import nn
 from vision_cases import SHARED, alone, environment, finished, make_folders, only, results, with_torchrun, workers_of
 
@@ -102,6 +104,18 @@ def test_augmentation_depends_on_seed_epoch_and_picture_alone(folder):
         if i >= 6:
             assert torch.equal(x, late[i - 6][0])
     assert not torch.equal(whole[0][0], epoch(1)[0][0])
+
+
+def test_the_strongest_augmentation_is_drawn_too(monkeypatch):
+    """One in forty draws of a magnitude is 10; Pillow 13 fails there on what timm asks of it."""
+    picture = Image.fromarray(np.random.default_rng(0).integers(0, 255, (40, 48, 3), dtype=np.uint8))
+    train, _ = transforms(one("deit_tiny", **DEIT))
+    (augment,) = [part for part in train.transforms if hasattr(part, "ops")]
+    monkeypatch.setattr("random.gauss", lambda mean, deviation: mean + 9 * deviation)
+    found = {operation.name: [operation(picture) for _ in range(20)] for operation in augment.ops}
+    assert len(found) == 15
+    black = [shown for shown in found["PosterizeIncreasing"] if shown.getextrema() == ((0, 0),) * 3]
+    assert 0 < len(black) < 20  # an operation is applied to half of the pictures
 
 
 @pytest.mark.parametrize("model", ["resnet18", "deit_tiny"])

@@ -155,7 +155,17 @@ def transforms(run: Imagenet) -> tuple[Any, Any]:
     shared: dict[str, Any] = {"input_size": run.size, "interpolation": interpolation}
     augment: dict[str, Any] = {"auto_augment": run.randaugment or None, "re_prob": run.erasing, "re_mode": "pixel"}
     train = create_transform(**shared, is_training=True, color_jitter=0.0, **augment)
+    for operation in (operation for part in train.transforms for operation in getattr(part, "ops", ())):
+        if operation.name.startswith("Posterize"):
+            operation.aug_fn = _posterized
     return train, create_transform(**shared, is_training=False, crop_pct=0.875)
+
+
+def _posterized(image: Any, bits: int, **_: Any) -> Any:
+    """RandAugment's largest magnitude keeps no bits, which Pillow 13 refuses; older versions made the picture black."""
+    from PIL import Image, ImageOps
+
+    return ImageOps.posterize(image, bits) if bits else Image.new(image.mode, image.size)
 
 
 def mixing(run: Imagenet, classes: int) -> Mix | None:
