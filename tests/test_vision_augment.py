@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from PIL import Image
 
 from proxact.experiments.vision.augment import InMemory
 from proxact.experiments.vision.parallel import Share
@@ -30,10 +29,21 @@ def unscaled(pictures, x):
 @pytest.mark.parametrize(("pad", "mode"), [("zero", "constant"), ("reflect", "reflect")])
 def test_each_picture_comes_once_cropped_and_flipped(pictures, pad, mode):
     source = np.pad(pictures.train[0].numpy(), ((0, 0), (0, 0), (4, 4), (4, 4)), mode)
-    windows = np.lib.stride_tricks.sliding_window_view(source, (32, 32), (2, 3))
+    check_crops(pictures, source, side=32, pad=pad)
+
+
+@pytest.mark.parametrize(("epoch", "side"), [(0, 20), (1, 24), (2, 28)])
+def test_the_first_epochs_see_small_crops_without_padding(pictures, epoch, side):
+    check_crops(pictures, pictures.train[0].numpy(), side, epoch=epoch, channels_last=True, small=20, small_epochs=3)
+
+
+def check_crops(pictures, source, side, **options):
+    """Each picture comes once, from anywhere in ``source``, and half of them are flipped."""
+    windows = np.lib.stride_tricks.sliding_window_view(source, (side, side), (2, 3))
     seen, crops, flips = [], set(), 0
-    for size, [(x, y)] in batches(pictures, pad=pad):
+    for size, [(x, y)] in batches(pictures, **options):
         assert size == len(x) == 64
+        assert not options.get("channels_last") or x.is_contiguous(memory_format=torch.channels_last)
         for picture, label in zip(unscaled(pictures, x), y, strict=True):
             places = {
                 (int(n), int(r), int(c), flip)
@@ -46,7 +56,9 @@ def test_each_picture_comes_once_cropped_and_flipped(pictures, pad, mode):
             crops.add((r, c))
             flips += flip
     assert sorted(seen) == list(range(640))
-    assert len(crops) == 81
+    rows, columns = ({crop[i] for crop in crops} for i in (0, 1))
+    assert rows == columns == {*range(source.shape[-1] - side + 1)}
+    assert len(crops) > 0.9 * len(rows) ** 2  # rows and columns are drawn apart
     assert 0.4 < flips / 640 < 0.6
 
 
@@ -105,20 +117,14 @@ def test_shares_that_do_not_fit():
         Share(0, 2, 3)
 
 
-@pytest.mark.parametrize(("epoch", "side"), [(0, 20), (1, 24), (2, 28), (3, 32)])
-def test_the_first_epochs_see_small_pictures_that_grow(pictures, epoch, side):
-    options = {"small": 20, "small_epochs": 3}
-    (_, [(usual, labels)]), (_, [(x, y)]) = (
-        batches(pictures, epoch=epoch, channels_last=True, **given)[0] for given in ({}, options)
-    )
-    assert torch.equal(y, labels)
-    assert x.shape == (64, 3, side, side)
-    assert x.is_contiguous(memory_format=torch.channels_last)
-    expected = Image.fromarray(usual[5, 1].numpy()).resize((side, side), Image.Resampling.BILINEAR)
-    np.testing.assert_allclose(x[5, 1], np.asarray(expected), atol=1e-5)
+def test_whole_pictures_come_after_the_small_crops(pictures):
+    usual, found = batches(pictures, epoch=3), batches(pictures, epoch=3, small=20, small_epochs=3)
+    for (_, [(x, y)]), (_, [(ours, labels)]) in zip(usual, found, strict=True):
+        assert torch.equal(x, ours)
+        assert torch.equal(y, labels)
 
 
-def test_pictures_grow_in_even_steps(pictures):
+def test_crops_grow_in_even_steps(pictures):
     source = InMemory(pictures, Share(), 64, 3, device=CPU, small=16, small_epochs=8)
     sides = [source.side_in(epoch) for epoch in range(10)]
     assert sides == [16, 16, 20, 20, 24, 24, 28, 28, 32, 32]

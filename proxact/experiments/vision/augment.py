@@ -28,8 +28,8 @@ class InMemory:
         padding: black pixels (``pad="zero"``) or mirrored ones (``"reflect"``) around a picture before it is cropped.
         flip: ``"random"``: half of the pictures in each epoch; ``"alternate"``: each picture in every second epoch.
         keep_last: also the smaller batch at the end of an epoch.
-        small: side in pixels to which pictures are shrunk at first; in ``small_epochs`` epochs it grows to the full
-            side, in steps of four pixels, so that the first epochs cost less.
+        small: side in pixels of the crops at first; in ``small_epochs`` epochs it grows to that of whole pictures, in
+            steps of four pixels. The first epochs cost less, and what is shown keeps its size.
     """
 
     def __init__(
@@ -69,25 +69,24 @@ class InMemory:
     def epoch(self, epoch: int, first_step: int = 0) -> Iterator[tuple[int, list[Batch]]]:
         """For each step the size of the whole batch and the micro-batches of this process."""
         random = torch.Generator().manual_seed(1_000_003 * self.seed + epoch)
-        count, places = len(self.labels), 2 * self.padding + 1
+        count, side = len(self.labels), self.side_in(epoch)
+        # Small crops stay inside the picture; whole ones reach into the padding.
+        first_corner, places = (0, 2 * self.padding + 1) if side == self.side else (self.padding, self.side - side + 1)
         order = torch.randperm(count, generator=random)
-        corners = torch.randint(places, (2, count), generator=random)
+        corners = first_corner + torch.randint(places, (2, count), generator=random)
         flips = torch.rand(count, generator=random) < 0.5
         if self.flip == "alternate":
             first = torch.rand(count, generator=torch.Generator().manual_seed(self.seed)) < 0.5
             flips = (first ^ bool(epoch % 2))[order]
-        side = self.side_in(epoch)
         for step in range(first_step, self.steps):
             whole = slice(step * self.batch, (step + 1) * self.batch)
             chosen, rows, columns, mirrored = order[whole], *corners[:, whole], flips[whole]
             parts = self.share.of(len(chosen))
-            batches = [self._cut(chosen[i], rows[i], columns[i], mirrored[i]) for i in parts]
-            if side < self.side:
-                batches = [(self._shrunk(images, side), labels) for images, labels in batches]
+            batches = [self._cut(side, chosen[i], rows[i], columns[i], mirrored[i]) for i in parts]
             yield len(chosen), batches
 
     def side_in(self, epoch: int) -> int:
-        """Of the pictures, in pixels."""
+        """Of the crops, in pixels."""
         if epoch >= self.small_epochs:
             return self.side
         return self.small + 4 * ((self.side - self.small) * epoch // (4 * self.small_epochs))
@@ -102,17 +101,13 @@ class InMemory:
             )
         )
 
-    def _cut(self, chosen: Tensor, rows: Tensor, columns: Tensor, mirrored: Tensor) -> Batch:
+    def _cut(self, side: int, chosen: Tensor, rows: Tensor, columns: Tensor, mirrored: Tensor) -> Batch:
         device = self.images.device
         chosen, rows, columns, mirrored = (part.to(device) for part in (chosen, rows, columns, mirrored))
-        windows = self.images.unfold(2, self.side, 1).unfold(3, self.side, 1)  # a view: every crop of every picture
+        windows = self.images.unfold(2, side, 1).unfold(3, side, 1)  # a view: every crop of every picture
         images = windows[chosen, :, rows, columns]
         images = torch.where(mirrored.view(-1, 1, 1, 1), images.flip(3), images)
         return self.scaled(images), self.labels[chosen]
-
-    def _shrunk(self, images: Tensor, side: int) -> Tensor:
-        found = F.interpolate(images, (side, side), mode="bilinear", antialias=True)
-        return found.contiguous(memory_format=self.memory_format)
 
     def scaled(self, images: Tensor) -> Tensor:
         """What the network sees of uint8 pictures."""

@@ -59,7 +59,7 @@ class Recipe:
     keep_last: bool | None = None
     """Train on the smaller batch at the end of an epoch, too."""
     small: int | None = None
-    """Side in pixels of the pictures in the first epoch."""
+    """Side in pixels of the crops in the first epoch."""
     small_epochs: int | None = None
     """In as many epochs the side grows to 32, in steps of four pixels."""
     bn_momentum: float | None = None
