@@ -23,14 +23,30 @@ def check(rows, steps):
         assert row["ratio_low"] <= row["ratio_high"]
 
 
-def test_every_candidate_is_measured():
-    from proxact.bench.cifar10 import measure
+@pytest.fixture
+def pictures():
     from proxact.experiments.vision.formats import make_up
     from proxact.experiments.vision.pictures import Pictures
 
     splits = make_up(train=256, test=100)
-    pictures = Pictures("made-up", splits["train"], splits["test"], (0.5,) * 3, (0.25,) * 3)
+    return Pictures("made-up", splits["train"], splits["test"], (0.5,) * 3, (0.25,) * 3)
+
+
+def test_every_candidate_is_measured(pictures):
+    from proxact.bench.cifar10 import measure
+
     check(measure(8, pictures, steps=1, rounds=3), steps=1)
+
+
+def test_all_see_whole_pictures(pictures, monkeypatch):
+    from proxact.bench import cifar10
+    from proxact.models.cifar_resnet import CifarResNet
+
+    shapes, forward = [], CifarResNet.forward
+    monkeypatch.setattr(CifarResNet, "forward", lambda net, x: shapes.append(x.shape) or forward(net, x))
+    for stepping in (cifar10.ours("relu", 8, pictures), cifar10.usual(8, pictures)):
+        next(stepping)
+    assert shapes == [(128, 3, 32, 32)] * 2
 
 
 @pytest.mark.slow

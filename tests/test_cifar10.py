@@ -211,12 +211,19 @@ def test_fine_tuning_starts_from_the_trained_network(tmp_path, pictures, capsys)
         read_start(tmp_path)
 
 
+def test_crops_grow_in_a_share_of_the_epochs(pictures):
+    (one,) = plan("cpu", ("relu",), (1,), {**SMALL, "epochs": 5, "small": 24, "small_share": 0.8})
+    source = cifar10.make_trainer(one, pictures, Machine()).source
+    assert [source.side_in(epoch) for epoch in range(5)] == [24, 24, 28, 28, 32]
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
         ({"micro_batch": 48}, "micro_batch must divide batch = 128, got 48"),
         ({"warmup": 300.0}, r"warmup must be in \[0, 200\)"),
         ({"width": 4}, "width must be at least 8"),
+        ({"small_share": 1.5}, r"small_share must be in \[0, 1\], got 1.5"),
         ({"grouping": "rows"}, "grouping must be one of"),
         ({"sync_bn": True}, "sync_bn needs GPUs"),
     ],

@@ -167,7 +167,7 @@ def test_the_second_architecture_has_its_own_table(shown):
 
 
 def test_macs_scale_from_the_papers():
-    config = made("relu", 1, 1.0, width=64)["config"]
+    config = made("relu", 1, 1.0, width=64, batch=128)["config"]
     assert macs(config, "relu") == "71.173 G"
     assert macs(config, "mpu3") == "71.536 G"
 

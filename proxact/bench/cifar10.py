@@ -69,8 +69,8 @@ def usual(width: int, pictures: Pictures) -> Iterator[None]:
 
 
 def ours(activation: str, width: int, pictures: Pictures) -> Iterator[None]:
-    """``proxact cifar10`` with the preset cpu, step by step, for ever."""
-    (one,) = plan("cpu", (activation,), (1,), {"width": width, "batch": BATCH})
+    """``proxact cifar10`` with the preset cpu, step by step, for ever; whole pictures, as the usual script has them."""
+    (one,) = plan("cpu", (activation,), (1,), {"width": width, "batch": BATCH, "small_share": 0.0})
     trainer = make_trainer(one, pictures, Machine())
     for _ in itertools.count():
         for _ in trainer.train():

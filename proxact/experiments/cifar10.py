@@ -1,7 +1,7 @@
 """The paper's second experiment: ResNets on CIFAR10, and a protocol for two CPU cores.
 
 A run of the paper's recipe (200 epochs, full width) takes hours on a GPU; one of the preset ``cpu`` (a quarter of the
-width, one-cycle, bf16 where the CPU has it) some 15 to 25 minutes on two cores. Any number of processes:
+width, one-cycle, bf16 where the CPU has it) about 15 minutes on two cores. Any number of processes:
 ``torchrun --nproc-per-node 8 -m proxact cifar10``.
 """
 
@@ -69,7 +69,7 @@ class Cifar10:
     flip: str = "random"
     keep_last: bool = True
     small: int = 32
-    small_epochs: int = 0
+    small_share: float = 0.0
     bn_momentum: float = 0.1
     precision: str = "fp32"
     sync_bn: bool = False
@@ -97,8 +97,8 @@ class Cifar10:
             raise ValueError(f"width must be at least 8, got {self.width}")
         if not 8 <= self.small <= 32:
             raise ValueError(f"small must be a side from 8 to 32 pixels, got {self.small}")
-        if not 0 <= self.small_epochs <= self.all_epochs:
-            raise ValueError(f"small_epochs must be in [0, {self.all_epochs}], got {self.small_epochs}")
+        if not 0 <= self.small_share <= 1:
+            raise ValueError(f"small_share must be in [0, 1], got {self.small_share}")
         if not 0 <= self.warmup < self.all_epochs:
             raise ValueError(f"warmup must be in [0, {self.all_epochs}) epochs, got {self.warmup}")
         check_sync_bn(self.sync_bn)
@@ -173,7 +173,7 @@ def make_trainer(
         flip=run.flip,
         keep_last=run.keep_last,
         small=run.small,
-        small_epochs=run.small_epochs,
+        small_epochs=round(run.small_share * run.all_epochs),
         channels_last=machine.channels_last,
     )
     net = begin.net(run) if begin else build(run, pictures.classes)

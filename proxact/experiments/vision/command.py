@@ -60,8 +60,8 @@ class Recipe:
     """Train on the smaller batch at the end of an epoch, too."""
     small: int | None = None
     """Side in pixels of the crops in the first epoch."""
-    small_epochs: int | None = None
-    """In as many epochs the side grows to 32, in steps of four pixels."""
+    small_share: float | None = None
+    """In this part of the epochs the side grows to 32, in steps of four pixels."""
     bn_momentum: float | None = None
     """Of batch norm's running statistics."""
     precision: Precision | None = None
