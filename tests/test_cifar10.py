@@ -1,7 +1,6 @@
-"""CIFAR10: recipes, pairs that start alike, runs that go on where they stopped."""
+"""CIFAR10: pairs that train alike, runs that go on where they stopped."""
 
 import json
-import math
 import signal
 import subprocess
 import time
@@ -14,12 +13,11 @@ from vision_cases import alone, environment, finished, only, results, with_torch
 
 import proxact
 from proxact.experiments import cifar10
-from proxact.experiments.cifar10 import Cifar10, build, describe
+from proxact.experiments.cifar10 import Cifar10, build
 from proxact.experiments.runs import RunError
 from proxact.experiments.vision.finetune import read_start
 from proxact.experiments.vision.parallel import Machine
-from proxact.experiments.vision.presets import PRESETS, RECIPES, plan
-from proxact.report.sections.paper_tables import PAPER, matching
+from proxact.experiments.vision.presets import plan
 
 FABRIC = pytest.importorskip("lightning.fabric")
 SMALL = {"width": 8, "epochs": 2, "warmup": 1.0, "batch": 64, "precision": "fp32"}
@@ -33,103 +31,6 @@ def pictures():
 def train(folder, pictures, activation="mpu2", seed=1, begin=None, save_seconds=1e9, **given):
     (one,) = plan("cpu", (activation,), (seed,), {**SMALL, **given}, begin=begin)
     return cifar10.run(one, folder, pictures, Machine(save_seconds=save_seconds), begin)
-
-
-def test_the_papers_recipe():
-    run = Cifar10("mpu2")
-    expected = {
-        "epochs": 200,
-        "batch": 128,
-        "optimizer": "sgd",
-        "peak": 0.1,
-        "momentum": 0.9,
-        "nesterov": False,
-        "weight_decay": 5e-4,
-        "schedule": "cosine",
-        "low": 1e-4,
-        "label_smoothing": 0.0,
-        "padding": 4,
-        "pad": "zero",
-        "flip": "random",
-        "width": 64,
-        "precision": "fp32",
-        "grouping": "channels",
-        "alpha": math.pi / 4,
-        "learn_angle": True,
-        "decay": "all-but-angles",
-    }
-    assert {name: getattr(run, name) for name in expected} == expected
-
-
-def test_every_row_of_the_papers_tables_has_a_preset():
-    planned = [one for name in PRESETS for one in plan(name)]
-    made = [
-        {"experiment": "cifar10", "activation": one.activation, "config": vars(one), "seed": one.seed}
-        for one in planned
-    ]
-    tables = [entry for entry in PAPER["tables"].values() if entry["experiment"] == "cifar10"]
-    assert len(tables) == 5
-    for entry in tables:
-        for row in entry["rows"]:
-            assert {run["seed"] for run in matching(row, entry, made)} == {1, 2, 3}, row
-
-
-def test_a_changed_recipe_has_another_name_and_folder():
-    names = {}
-    for given in ({}, {"peak": 0.2}, {"decay": "all"}, {"grouping": "text"}, {"learn_angle": False}, {"width": 16}):
-        (one,) = plan("paper", ("mpu2",), (1,), given)
-        names[str(given)] = one.preset
-        assert (one.preset == "paper") == (not given)
-    (published,) = plan("paper", ("mpu2",), (1,), published=True)
-    assert published.preset == "paper-as-published"
-    assert len({*names.values(), published.preset}) == 7
-    (relu,) = plan("paper", ("relu",), (1,), {"grouping": "text"}, published=True)
-    assert relu.preset == "paper"  # there is no unit to change
-
-
-@pytest.mark.parametrize(
-    ("given", "published", "said"),
-    [
-        ({}, False, ["epochs          200", "axis 1", "0.7854 rad, tangent 1, learnt"]),
-        ({"grouping": "text"}, False, ["flattened"]),
-        ({}, True, ["last axis", "0.0000 rad, tangent 0, not learnt"]),
-    ],
-)
-def test_a_preset_says_what_it_is(given, published, said):
-    (one,) = plan("paper", ("mpu2",), (1,), given, published)
-    text = describe(one)
-    assert all(part in text for part in said), text
-
-
-def test_as_published_is_the_mean_of_neighbouring_pixels():
-    (one,) = plan("paper", ("mpu2",), (1,), {"width": 8}, published=True)
-    net = build(one)
-    x = torch.randn(2, 8, 6, 8)
-    means = x.unflatten(3, (4, 2)).mean(4, keepdim=True).relu().expand(-1, -1, -1, -1, 2)
-    torch.testing.assert_close(net.stem[2](x), means.flatten(3))
-    assert not any("theta" in name for name, _ in net.named_parameters())
-    (leaky,) = plan("paper", ("leaky_mpu2",), (1,), {"width": 8}, published=True)
-    unit = build(leaky).stem[2]  # the one whose angle trains there
-    assert unit.theta.requires_grad
-    assert unit.alpha.item() < 0.005
-
-
-def test_text_flattens():
-    (one,) = plan("paper", ("mpu3",), (1,), {"width": 8, "grouping": "text"})
-    x = torch.randn(2, 8, 6, 8)
-    flat = proxact.project.cone(x.flatten(1), math.pi / 4, 3, 1, remainder="pad").view_as(x)
-    torch.testing.assert_close(build(one).stem[2](x), flat)
-
-
-def test_all_activations_of_a_seed_start_from_the_same_weights():
-    names = ("relu", "leaky_relu", "prelu", "wta", "mpu2", "leaky_mpu2", "mpu3", "gelu", "silu")
-    states = {name: build(Cifar10(name, width=8)).state_dict() for name in names}
-    for name, state in states.items():
-        shared = [key for key in state if not key.endswith("theta") and key in states["relu"]]
-        assert len(shared) == len(states["relu"])
-        assert all(torch.equal(state[key], states["relu"][key]) for key in shared), name
-    other = build(Cifar10("relu", seed=2, width=8)).state_dict()
-    assert not torch.equal(other["stem.0.weight"], states["relu"]["stem.0.weight"])
 
 
 def test_relu_and_frozen_mpu2_train_alike(tmp_path, pictures):
@@ -217,25 +118,6 @@ def test_crops_grow_in_a_share_of_the_epochs(pictures):
     assert [source.side_in(epoch) for epoch in range(5)] == [24, 24, 28, 28, 32]
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"micro_batch": 48}, "micro_batch must divide batch = 128, got 48"),
-        ({"warmup": 300.0}, r"warmup must be in \[0, 200\)"),
-        ({"width": 4}, "width must be at least 8"),
-        ({"small_share": 1.5}, r"small_share must be in \[0, 1\], got 1.5"),
-        ({"grouping": "rows"}, "grouping must be one of"),
-        ({"sync_bn": True}, "sync_bn needs GPUs"),
-    ],
-)
-@pytest.mark.skipif(torch.cuda.is_available(), reason="sync_bn works there")
-def test_wrong_settings(given, message):
-    with pytest.raises(ValueError, match=message):
-        list(plan("paper", ("mpu2",), (1,), given))
-    with pytest.raises(ValueError, match="preset must be one of"):
-        list(plan("papr"))
-
-
 def test_micro_batches_add_up(tmp_path, pictures):
     """Without batch norm in the way (its statistics are per micro-batch), the gradient is that of the whole batch."""
     gradients = []
@@ -296,7 +178,3 @@ def test_ctrl_c_under_torchrun_saves(tmp_path):
     assert (config["micro_batch"], config["preset"][:3]) == (32, "cpu")
     assert "microbatch32" in config["preset"]
     assert [row["epoch"] for row in results(tmp_path)["curve"]] == [1, 2]
-
-
-def test_recipes_name_fields():
-    assert all(set(settings) <= set(Cifar10.__dataclass_fields__) for settings in RECIPES.values())
