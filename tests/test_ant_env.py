@@ -208,11 +208,11 @@ def test_wrong_arguments(env):
 
 
 @pytest.mark.slow
-def test_no_nan_in_ten_million_random_steps():
+def test_no_nan_in_two_million_random_steps():
     env = AntVec(4096)
     observation, _ = env.reset(seed=0)
     rng = np.random.default_rng(0)
-    for _ in range(10_000_000 // 4096 + 1):
+    for _ in range(2_000_000 // 4096 + 1):
         observation, reward, *_ = env.step(rng.uniform(-1, 1, (4096, 8)))
         assert np.isfinite(observation).all()
         assert np.isfinite(reward).all()

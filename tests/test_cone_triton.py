@@ -28,8 +28,14 @@ def results(x, alpha, g, impl, dtype, **options):
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # numpy, in branches that are not taken
-@pytest.mark.parametrize("dtype", TOLERANCE)
-@pytest.mark.parametrize("m", [2, 3, *[pytest.param(m, marks=pytest.mark.slow) for m in (1, 4, 5, 6, 7, 8, 11)]])
+@pytest.mark.parametrize(
+    ("m", "dtype"),
+    [
+        *itertools.product((2, 3), TOLERANCE),
+        *(pytest.param(m, torch.float32, marks=pytest.mark.slow) for m in (1, 4, 5, 6, 7, 8, 11)),
+        *(pytest.param(8, dtype, marks=pytest.mark.slow) for dtype in (torch.float64, torch.bfloat16, torch.float16)),
+    ],
+)
 def test_equals_plain_function(m, dtype):
     generator = torch.Generator().manual_seed(m)
     options = itertools.product(SHAPES.values(), ("adjacent", "split"), ("pad", "relu"), (False, True))
