@@ -34,7 +34,7 @@ test: lint
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -m "not slow and not torchrun"
 
 test-all: lint
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadgroup -m slow
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile -m slow
 
 test-torchrun: $(VENV)/.installed
 	OMP_NUM_THREADS=1 $(BIN)/pytest -m torchrun

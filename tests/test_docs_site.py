@@ -13,7 +13,7 @@ import explorer_browser
 import pytest
 from explorer_browser import needs_browser
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("site")]  # one build for all of them
+pytestmark = pytest.mark.slow  # make test-all gives a file to one worker: one build for all of them
 for package in ("mkdocs", "material", "mkdocstrings", "mkdocs_jupyter"):
     pytest.importorskip(package)
 

@@ -16,7 +16,7 @@ import proxact
 
 ROOT = Path(__file__).parent.parent
 COMPILED = {".c", ".h"}
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("release")]  # one archive for all of them
+pytestmark = pytest.mark.slow  # make test-all gives a file to one worker: one archive for all of them
 pytest.importorskip("build")
 
 
