@@ -7,7 +7,8 @@ import pickle
 
 import pytest
 import torch
-from convert_cases import Activations, last, set_angles
+from convert_activations import Activations, set_angles
+from convert_cases import last
 from convert_nets import Linears, Parent
 from torch import nn
 from torch.nn import functional as F

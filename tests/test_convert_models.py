@@ -5,17 +5,8 @@ import functools
 
 import pytest
 import torch
-from convert_cases import (
-    CASES,
-    Activations,
-    call,
-    count_activations,
-    no_fast_path,
-    set_angles,
-    warm_up,
-    whisper,
-    whisper_input,
-)
+from convert_activations import Activations, call, count_activations, no_fast_path, set_angles, warm_up
+from convert_cases import CASES, whisper, whisper_input
 from torch import nn
 from torch.nn import functional as F
 from torch.utils._pytree import tree_leaves
