@@ -131,3 +131,22 @@ def test_wrong_settings(given, message):
 
 def test_recipes_name_fields():
     assert all(set(settings) <= set(Cifar10.__dataclass_fields__) for settings in RECIPES.values())
+
+
+@pytest.mark.parametrize(
+    ("onednn", "avx512", "multiplies", "precision"),
+    [
+        (True, True, True, "bf16"),
+        (True, True, False, "fp32"),
+        (False, False, False, "fp32"),
+        (True, False, False, "bf16"),
+    ],
+    ids=["avx512_bf16", "avx512", "avx2", "arm"],
+)
+def test_bf16_only_where_the_processor_multiplies_it(monkeypatch, onednn, avx512, multiplies, precision):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda: onednn)
+    monkeypatch.setattr(torch.cpu, "_is_avx512_supported", lambda: avx512)
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: multiplies)
+    (one,) = plan("cpu", ("relu",), (1,))
+    assert one.precision == precision

@@ -73,10 +73,12 @@ def one_at_a_time(folder: Path) -> Iterator[None]:
 
 
 def fast_precision() -> str:
-    """bf16 where the processor multiplies it: on a CPU without, convolutions in it take 10 times as long as in fp32."""
+    """bf16 where the processor multiplies it: on a CPU without, convolutions in it take 3 times (AVX-512, where oneDNN
+    says that it supports bf16, and emulates it) or 10 times as long as in fp32."""
     if torch.cuda.is_available():
         return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp32"
-    return "bf16" if torch.ops.mkldnn._is_mkldnn_bf16_supported() else "fp32"
+    emulated = torch.cpu._is_avx512_supported() and not torch.cpu._is_avx512_bf16_supported()
+    return "bf16" if torch.ops.mkldnn._is_mkldnn_bf16_supported() and not emulated else "fp32"
 
 
 def start(precision: str) -> Fabric:
