@@ -62,7 +62,7 @@ def cases(quick: bool) -> Iterator[Case]:
 
 
 def measure(case: Case, rounds: int, seconds: float, with_compile: bool) -> dict[str, dict[str, float]]:
-    """Ratios to ``F.relu`` of the usual activations, the plain function, its compiled form and the kernel."""
+    """Ratios to ``F.relu`` of the usual activations, the plain function, the kernel, and it in a compiled graph."""
     if with_compile:
         torch.compiler.reset()  # else the ninth case would run uncompiled: the limit on recompiling one function
     x, g = (torch.randn(case.shape).to(case.dtype) for _ in range(2))
@@ -94,7 +94,8 @@ def measure(case: Case, rounds: int, seconds: float, with_compile: bool) -> dict
 
         functions[f"plain{m}"], parameters[f"plain{m}"] = plain, alpha
         if with_compile and m == case.ms[0]:
-            functions[f"compiled{m}"], parameters[f"compiled{m}"] = torch.compile(plain, dynamic=False), alpha
+            unit = MPU(m, dim=dim, grouping=grouping)
+            functions[f"compiled{m}"], parameters[f"compiled{m}"] = torch.compile(unit, dynamic=False), unit.theta
     candidates = {
         name: _step(function, x, g, parameters.get(name), case.backward) for name, function in functions.items()
     }

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .eager import is_batched, is_plain_eager, parallel_address
+from .eager import is_batched, is_plain_eager, is_transformed, parallel_address
 
 try:
     from . import _cone  # type: ignore[attr-defined]
@@ -37,7 +37,7 @@ def describe() -> str:
 def choose(x: Tensor, angle: Tensor | float, impl: str | None = None) -> str | None:
     """The kernel for these tensors: "c", "triton" or None, the plain function. One asked for by name must apply.
 
-    While a graph is traced or transformed the plain function is used: a compiler fuses it with its neighbours.
+    While a graph is exported or transformed the plain function is used; in a compiled one the C kernel is an operator.
     """
     if impl == "torch":
         return None
@@ -49,9 +49,23 @@ def choose(x: Tensor, angle: Tensor | float, impl: str | None = None) -> str | N
             found = "c"
         elif x.device.type == "cuda" and _has_triton():
             found = "triton"
+    elif torch.compiler.is_compiling() and _can_be_operator(x, angle):
+        found = "c"
     if impl is not None and found != impl:
         _explain_missing(impl, x)
     return found
+
+
+def _can_be_operator(x: Tensor, angle: Tensor | float) -> bool:
+    """In a graph that is compiled here for the CPU: neither exported nor transformed by torch.func."""
+    return (
+        _cone is not None
+        and not torch.compiler.is_exporting()
+        and x.device.type == "cpu"
+        and x.dtype in _DTYPES
+        and (not isinstance(angle, Tensor) or angle.device.type == "cpu")
+        and not is_transformed()
+    )
 
 
 def _explain_missing(impl: str, x: Tensor) -> None:
@@ -59,9 +73,9 @@ def _explain_missing(impl: str, x: Tensor) -> None:
         raise RuntimeError("impl='c' asks for the compiled kernel, which was not built when proxact was installed")
     if impl == "triton" and not _has_triton():
         raise RuntimeError("impl='triton' needs the package triton, which is not installed")
-    device = "CPU" if impl == "c" else "CUDA"
+    device, compiler = ("CPU", "torch.export") if impl == "c" else ("CUDA", "torch.compile")
     raise ValueError(
-        f"impl={impl!r} needs {device} tensors of dtype float32, float64, bfloat16 or float16, outside torch.compile, "
+        f"impl={impl!r} needs {device} tensors of dtype float32, float64, bfloat16 or float16, outside {compiler}, "
         f"torch.func, forward-mode derivatives and dispatch modes; got {x.dtype} on {x.device}"
     )
 
@@ -78,9 +92,11 @@ def cone(
     if theta.dtype not in (torch.float32, torch.float64) or not theta.is_contiguous():
         theta = theta.to(torch.promote_types(theta.dtype, torch.float32)).contiguous()
     spec = (limit, m, dim, remainder, grouping, leak)
+    if torch.compiler.is_compiling():
+        return torch.ops.proxact.cone(x, theta, *spec)
     if torch.is_grad_enabled() and (x.requires_grad or theta.requires_grad):
         return _apply(x, theta, spec, backend)
-    return _forward(x, theta, spec, backend)[1]
+    return forward(x, theta, spec, backend)[1]
 
 
 class _Cone(torch.autograd.Function):
@@ -88,7 +104,7 @@ class _Cone(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, theta: Tensor, spec: tuple, backend: str) -> Tensor:
-        x, y, ctx.plan = _forward(x, theta, spec, backend)
+        x, y, ctx.plan = forward(x, theta, spec, backend)
         ctx.save_for_backward(x, theta)
         ctx.spec, ctx.backend = spec, backend
         return y
@@ -98,33 +114,43 @@ class _Cone(torch.autograd.Function):
         x, theta = ctx.saved_tensors
         if torch.is_grad_enabled() or is_batched(g):
             return *_plain_backward(x, theta, g, ctx.spec, ctx.needs_input_grad), None, None
-        if g.stride() != x.stride() or g.dtype != x.dtype:
-            g = torch.empty_like(x).copy_(g)
-        dx = torch.empty_like(x)
         dtheta = torch.empty_like(theta) if ctx.needs_input_grad[1] else None
-        _run(x, g, dx, theta, dtheta, ctx.spec, ctx.plan, ctx.backend)
-        return dx, dtheta, None, None
+        return *backward(x, theta, g, ctx.spec, ctx.plan, ctx.backend, dtheta), None, None
 
 
 # Function.apply without its test for torch.func, which choose() has made already: 8 of 100 microseconds.
 _apply = super(torch.autograd.Function, _Cone).apply
 
 
-def _forward(x: Tensor, theta: Tensor, spec: tuple, backend: str) -> tuple[Tensor, Tensor, tuple]:
-    """x, made dense where it was not, y, and how x lies in memory."""
-    dim = spec[2]
+def dense(x: Tensor, dim: int) -> tuple[Tensor, tuple]:
+    """x without gaps, copied where it had some, and how it lies in memory: (outer, channels, inner)."""
     if x.is_contiguous():
         inner = math.prod(x.shape[dim + 1 :])
-    else:
-        if not x.movedim(dim, -1).is_contiguous():
-            x = x.contiguous()
-            return _forward(x, theta, spec, backend)
+    elif x.movedim(dim, -1).is_contiguous():
         inner = 1  # the axis of the groups lies last in memory, as in channels_last
+    else:
+        return dense(x.contiguous(), dim)
     channels = x.shape[dim]
-    plan = (x.numel() // max(1, channels * inner), channels, inner)
+    return x, (x.numel() // max(1, channels * inner), channels, inner)
+
+
+def forward(x: Tensor, theta: Tensor, spec: tuple, backend: str) -> tuple[Tensor, Tensor, tuple]:
+    """x, made dense where it was not, y, and how x lies in memory."""
+    x, plan = dense(x, spec[2])
     y = torch.empty_like(x)
     _run(x, None, y, theta, None, spec, plan, backend)
     return x, y, plan
+
+
+def backward(
+    x: Tensor, theta: Tensor, g: Tensor, spec: tuple, plan: tuple, backend: str, dtheta: Tensor | None
+) -> tuple[Tensor, Tensor | None]:
+    """The gradient of x, which is dense, and ``dtheta`` filled with the angle's, if it is given."""
+    if g.stride() != x.stride() or g.dtype != x.dtype:
+        g = torch.empty_like(x).copy_(g)
+    dx = torch.empty_like(x)
+    _run(x, g, dx, theta, dtheta, spec, plan, backend)
+    return dx, dtheta
 
 
 def _run(
@@ -137,7 +163,6 @@ def _run(
     plan: tuple,
     backend: str,
 ) -> None:
-    """``plan`` is (outer, channels, inner): x as the kernels see it."""
     outer, channels, inner = plan
     if outer * channels * inner == 0:
         if dtheta is not None:

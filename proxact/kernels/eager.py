@@ -28,12 +28,18 @@ def is_plain_eager(x: Tensor, angle: Tensor | float = 0.0) -> bool:
     )
 
 
+def is_transformed() -> bool:
+    """Whether torch.func is at work; torch.compile asks while it traces and keeps the answer."""
+    return _peek_interpreter_stack() is not None
+
+
+# torch.compiler.assume_constant_result does the same, and takes a second to import the compiler
+is_transformed._dynamo_marked_constant = True  # type: ignore[attr-defined]
+
+
 def is_batched(g: Tensor) -> bool:
     """In torch.autograd.grad(..., is_grads_batched=True), torch.func.vmap of a backward pass, or with fake tensors."""
-    functorch = torch._C._functorch
-    return (
-        functorch.is_legacy_batchedtensor(g) or functorch.peek_interpreter_stack() is not None or type(g) is not Tensor
-    )
+    return torch._C._functorch.is_legacy_batchedtensor(g) or is_transformed() or type(g) is not Tensor
 
 
 @functools.cache

@@ -72,8 +72,7 @@ def cone(
     check_choice("impl", impl, IMPLEMENTATIONS)
     _check_alpha(alpha, count_groups(x.shape[dim], m, remainder))
     if backend := kernel.choose(x, alpha, impl):
-        theta = alpha - _quarter(alpha) if isinstance(alpha, Tensor) else _fixed_offset(alpha).to(x.device)
-        return kernel.cone(x, theta, math.inf, m, dim, remainder, grouping, leak, backend)
+        return kernel.cone(x, _offset(alpha, x.device), math.inf, m, dim, remainder, grouping, leak, backend)
     return project_groups(x, alpha, m, dim, remainder, grouping, leak)
 
 
@@ -206,6 +205,15 @@ def _wedge_edge(alpha: float | Tensor, dtype: torch.dtype, trailing: int) -> tup
 
 def _quarter(alpha: Tensor) -> Tensor:
     return torch.full((), math.pi / 4, dtype=alpha.dtype, device=alpha.device)
+
+
+def _offset(alpha: float | Tensor, device: torch.device) -> Tensor:
+    """alpha - pi/4."""
+    if isinstance(alpha, Tensor):
+        return alpha - _quarter(alpha)
+    if torch.compiler.is_compiling():  # a graph has constants of its own
+        return torch.full((1,), alpha - math.pi / 4, dtype=torch.float64, device=device)
+    return _fixed_offset(alpha).to(device)
 
 
 @functools.lru_cache(maxsize=256)
