@@ -53,7 +53,7 @@ def test_a_run_learns_and_keeps_what_the_report_needs(tmp_path, pictures):
     assert {f"angle{i}" for i in range(17)} <= set(rows[0])
     assert all(row["images_per_second"] > 0 for row in rows)
     assert summary["config"]["preset"].startswith("cpu-")
-    assert summary["config"]["data"].startswith("made-up ")
+    assert summary["config"]["data"].startswith("other: made-up ")
     net = build(Cifar10(**{k: v for k, v in summary["config"].items() if k not in ("data", "start")}))
     net.load_state_dict(torch.load(tmp_path / "model.pt", weights_only=True))
     assert net.stem[2].alpha.item() == pytest.approx(rows[-1]["angle0"], abs=1e-5)
@@ -162,6 +162,21 @@ def test_a_killed_command_goes_on(tmp_path, whole, kill):
         assert "The same command goes on from there" in output
     subprocess.run(command, check=True, env=environment(), capture_output=True)
     assert results(tmp_path / "killed") == results(whole)
+
+
+@pytest.mark.torchrun
+def test_two_processes_train_as_one_with_sgd(tmp_path):
+    """SGD's steps are as long as the gradient, which the processes share: AdamW's would hide a wrong factor."""
+    recipe = ["--optimizer", "sgd", "--micro-batch", "32", "--epochs", "1", "--warmup", "0"]
+    for name, make in (("one", alone), ("two", with_torchrun)):
+        command = make(tmp_path, *COMMAND, *recipe, "--runs", tmp_path / name)
+        subprocess.run(command, check=True, env=environment(), capture_output=True)
+    losses = [results(tmp_path / name)["curve"][0]["train_loss"] for name in ("one", "two")]
+    assert losses[0] == pytest.approx(losses[1], abs=1e-4)
+    states = [torch.load(only(tmp_path / name, "model.pt"), weights_only=True) for name in ("one", "two")]
+    for name, value in states[0].items():
+        if "running" not in name:  # the first process's half of the batch
+            torch.testing.assert_close(value, states[1][name], rtol=1e-3, atol=1e-4, msg=name)
 
 
 @pytest.mark.torchrun

@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from torch.autograd import forward_ad
 
 from proxact import MPU, LeakyMPU, project
 from proxact.kernels import cone as kernel
@@ -73,6 +74,31 @@ def test_plain_inside_transforms_and_exports():
     assert operators(gradient, X) == []
     exported = torch.export.export(MPU(), (X,), strict=True)
     assert not any("proxact" in str(node.target) for node in exported.graph.nodes)
+
+
+def test_forward_mode_keeps_its_tangents():
+    def tangent(function):
+        with forward_ad.dual_level():
+            return forward_ad.unpack_dual(function(forward_ad.make_dual(X, X.cos()))).tangent
+
+    def fixed(x):
+        return project.cone(x, 0.6, 3)
+
+    for unit in (MPU(3), fixed):
+        compiled = torch.compile(unit, backend="eager")
+        compiled(X)  # traced first without a tangent, as an operator
+        torch.testing.assert_close(tangent(compiled), tangent(unit))
+
+
+def test_second_derivatives_of_a_graph_that_runs_uncompiled():
+    unit = MPU(3)
+    for function in (unit, torch.compile(unit, backend="eager", fullgraph=True)):
+        x = X.detach().double().requires_grad_()
+        (dx,) = torch.autograd.grad(function(x).pow(3).sum(), x, create_graph=True)
+        (ddx,) = torch.autograd.grad(dx.square().sum(), x)
+        if function is unit:
+            expected = ddx
+    torch.testing.assert_close(ddx, expected)
 
 
 @pytest.mark.parametrize("x", LAYOUTS.values(), ids=LAYOUTS)

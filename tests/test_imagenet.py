@@ -56,7 +56,8 @@ def test_the_papers_recipes():
 
 def test_every_row_of_the_papers_tables_is_planned():
     planned = [run for model in imagenet.MODELS for run in plan(model, None, (1,), {})]
-    made = [{"experiment": "imagenet", "activation": run.activation, "config": vars(run)} for run in planned]
+    data = {"data": "imagenet, 1000 classes, 1281167 pictures"}
+    made = [{"experiment": "imagenet", "activation": run.activation, "config": vars(run) | data} for run in planned]
     tables = [entry for entry in PAPER["tables"].values() if entry["experiment"] == "imagenet"]
     assert len(tables) == 2
     for entry in tables:
@@ -143,6 +144,29 @@ def test_archives_are_unpacked_once(tmp_path, folder, capsys):
         find(archive, tmp_path / "cache")
 
 
+@pytest.mark.parametrize("where", [0.3, 0.6, 0.9])
+def test_a_damaged_archive_is_no_archive_of_fewer_pictures(tmp_path, folder, where):
+    archive = tmp_path / "small.tar.gz"
+    with tarfile.open(archive, "w:gz") as file:
+        file.add(folder, "small")
+    content = bytearray(archive.read_bytes())
+    place = int(where * len(content))
+    content[place : place + 64] = bytes(64)
+    archive.write_bytes(content)
+    with pytest.raises(RunError, match=r"(?s)damaged or no archive.*ILSVRC 2012"):
+        find(archive, tmp_path / "cache")
+
+
+def test_a_recipe_says_what_it_uses():
+    deit, resnet = describe(one("deit_tiny")), describe(one("resnet18"))
+    for words in ("AdamW, betas 0.9 and 0.999", "clip            5.0", "erasing         0.25", "the last"):
+        assert words in deit
+    for words in ("SGD", "(30, 60, 90)", "branches start at zero", "1, channels"):
+        assert words in resnet
+    assert "milestones" not in deit
+    assert "mixup" not in resnet
+
+
 def test_missing_and_damaged_pictures(tmp_path):
     with pytest.raises(RunError, match=r"(?s)there is no .*nowhere.*train/<class>"):
         find(tmp_path / "nowhere", tmp_path)
@@ -190,11 +214,18 @@ def assert_same_training(first, second, atol=1e-4):
         torch.testing.assert_close(value, states[1][name], rtol=0, atol=5e-3 if atol else 0, msg=name)
 
 
-@pytest.mark.torchrun
-def test_two_processes_train_as_one(tmp_path, folder, unbroken):
-    command = with_torchrun(tmp_path, *arguments(folder, tmp_path / "two"))
+@pytest.fixture(scope="module")
+def two(tmp_path_factory, folder):
+    """Two processes that nothing interrupts."""
+    place = tmp_path_factory.mktemp("two")
+    command = with_torchrun(place, *arguments(folder, place))
     subprocess.run(command, check=True, env=environment(), capture_output=True)
-    assert_same_training(tmp_path / "two", unbroken)
+    return place
+
+
+@pytest.mark.torchrun
+def test_two_processes_train_as_one(two, unbroken):
+    assert_same_training(two, unbroken)
 
 
 @pytest.mark.torchrun
@@ -221,7 +252,8 @@ def wait_for(folder, process, rows):
 
 @pytest.mark.torchrun
 @pytest.mark.parametrize("rank", [0, 1])
-def test_a_killed_rank_is_started_again(tmp_path, folder, unbroken, rank):
+def test_a_killed_rank_is_started_again(tmp_path, folder, two, rank):
+    """The last weights are the same bit by bit as without the interruption."""
     command = with_torchrun(tmp_path, *arguments(folder, tmp_path / "killed", save_seconds=0.01), restarts=3)
     with start(command) as process:
         wait_for(tmp_path / "killed", process, 1)
@@ -230,7 +262,7 @@ def test_a_killed_rank_is_started_again(tmp_path, folder, unbroken, rank):
         os.kill(victims[0], signal.SIGKILL)
         output = finished(process)
     assert process.returncode == 0, output
-    assert_same_training(tmp_path / "killed", unbroken)
+    assert_same_training(tmp_path / "killed", two, atol=0)
 
 
 def _rank(pid):
@@ -240,17 +272,15 @@ def _rank(pid):
 
 
 @pytest.mark.torchrun
-def test_a_killed_job_goes_on_to_the_same_state(tmp_path, folder):
-    """Two processes, unbroken and killed as a whole: the last weights are the same bit by bit."""
-    for name, save_seconds in (("whole", 1e9), ("killed", 0.01)):
-        command = with_torchrun(tmp_path, *arguments(folder, tmp_path / name, save_seconds=save_seconds))
-        if name == "killed":
-            with start(command) as process:
-                wait_for(tmp_path / name, process, 1)
-                for pid in (process.pid, *workers_of(process.pid)):
-                    os.kill(pid, signal.SIGKILL)
-                process.communicate()
-            assert only(tmp_path / name, "summary.json") is None
-        subprocess.run(command, check=True, env=environment(), capture_output=True)
-    assert_same_training(tmp_path / "killed", tmp_path / "whole", atol=0)
+def test_a_killed_job_goes_on_to_the_same_state(tmp_path, folder, two):
+    """Both processes and torchrun: the last weights are the same bit by bit."""
+    command = with_torchrun(tmp_path, *arguments(folder, tmp_path / "killed", save_seconds=0.01))
+    with start(command) as process:
+        wait_for(tmp_path / "killed", process, 1)
+        for pid in (process.pid, *workers_of(process.pid)):
+            os.kill(pid, signal.SIGKILL)
+        process.communicate()
+    assert only(tmp_path / "killed", "summary.json") is None
+    subprocess.run(command, check=True, env=environment(), capture_output=True)
+    assert_same_training(tmp_path / "killed", two, atol=0)
     assert json.loads(only(tmp_path / "killed", "summary.json").read_text())["metrics"]["best_epoch"] in (1, 2, 3)

@@ -15,7 +15,7 @@ from proxact.report.html import MISSING
 from proxact.report.pairs import compare
 from proxact.report.sections.angles import by_setting
 from proxact.report.sections.paper_tables import PAPER
-from proxact.report.sections.vision import section
+from proxact.report.sections.vision import findings, section
 from proxact.report.statistics import holm, paired_difference, pairs_needed
 from proxact.report.vision.paper import printed
 from proxact.report.vision.protocol import CLAIM, sentences
@@ -123,6 +123,25 @@ def test_other_pictures_make_no_pairs(tmp_path):
     runs[1]["config"]["data"] = "idx 99"
     assert len(protocols(runs)) == 2
     assert "-28" not in section(runs, tmp_path).body
+
+
+def test_other_pictures_are_not_the_papers(tmp_path):
+    fashion = made("mpu2", 1, 93.0, "paper")
+    fashion["config"]["data"] = "other: idx 99"
+    tiny = {**made("mpu2", 1, 40.0, "paper"), "experiment": "imagenet"}
+    tiny["config"] = {**tiny["config"], "data": "tiny-imagenet, 200 classes, 10000 pictures"}
+    whole = {**tiny, "config": {**tiny["config"], "data": "imagenet, 1000 classes, 1281167 pictures"}}
+    cifar, imagenet = tables(section([fashion, tiny], tmp_path).body)
+    assert {row["n"] for row in (*cifar, *imagenet)} == {"0"}
+    _, imagenet = tables(section([fashion, tiny, whole], tmp_path).body)
+    assert [row["activation"] for row in imagenet if row["n"] == "1"] == ["mpu2"]
+
+
+def test_other_pictures_are_named(tmp_path):
+    runs = [made("relu", 1, 93.0)]
+    runs[0]["config"]["data"] = "other: idx 99"
+    assert findings(runs)[0].startswith("ResNet18 of width 16 on other: idx 99: ReLU reaches 93.00")
+    assert "CIFAR10 on two cores" not in section(runs, tmp_path).body
 
 
 def test_ablations_against_the_usual_unit(shown):

@@ -3,6 +3,8 @@
 import gzip
 import io
 import pickle
+import sys
+import types
 
 import numpy as np
 import pytest
@@ -86,6 +88,53 @@ def test_a_damaged_file_is_named_with_what_to_get(tmp_path, kind):
     assert not list((tmp_path / "cache").glob("*.pt"))
 
 
+def test_missing_files_are_named(tmp_path):
+    for kind, missing, named in (
+        ("idx", "t10k-labels-idx1-ubyte.gz", "t10k-labels-idx1-ubyte"),
+        ("batches", "data_batch_3", "data_batch_3"),
+        ("parquet", "test-00000-of-00001.parquet", r"must have files test\*.parquet, it has 0"),
+    ):
+        folder = tmp_path / kind
+        folder.mkdir()
+        WRITERS[kind](folder)
+        (folder / missing).unlink()
+        with pytest.raises(RunError, match=rf"(?s)damaged or incomplete.*{named}"):
+            load(str(folder), tmp_path / "cache")
+    write_parquet(folder)
+    (folder / "train-00000-of-00001.parquet").rename(folder / "train-00000-of-00002.parquet")
+    with pytest.raises(RunError, match=r"must have 2 files train\*.parquet, it has 1"):
+        load(str(folder), tmp_path / "cache")
+
+
+def test_a_snapshot_of_the_hub_has_its_files_one_folder_deeper(tmp_path):
+    (tmp_path / "data" / "plain_text").mkdir(parents=True)
+    write_parquet(tmp_path / "data" / "plain_text")
+    assert len(load(str(tmp_path / "data"), tmp_path).train[0]) == 20
+
+
+def test_the_hub_by_the_package_datasets(tmp_path, monkeypatch):
+    """Not downloaded: what the package is asked for, and what becomes of its answer."""
+    from PIL import Image
+
+    class Loaded:
+        column_names = ("img", "label")
+
+        def __init__(self, split):
+            self.columns = {"img": [*map(Image.fromarray, IMAGES[split])], "label": LABELS[split].tolist()}
+
+        def __getitem__(self, name):
+            return self.columns[name]
+
+    asked = []
+    package = types.ModuleType("datasets")
+    package.load_dataset = lambda name, split: asked.append((name, split)) or Loaded(split)
+    monkeypatch.setitem(sys.modules, "datasets", package)
+    found = load("hub:someone/pictures", tmp_path)
+    assert asked == [("someone/pictures", "train"), ("someone/pictures", "test")]
+    assert np.array_equal(found.test[0].numpy(), IMAGES["test"].transpose(0, 3, 1, 2))
+    assert found.name.startswith("other: hub ")
+
+
 def test_missing_data(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(RunError, match=r"(?s)No pictures found.*cifar-10-python.tar.gz.*data/cifar10"):
@@ -113,6 +162,7 @@ def test_a_pickle_runs_no_code(tmp_path):
 def test_the_real_pictures(tmp_path):
     pytest.importorskip("pyarrow")
     found = load(str(SHARED / "cifar10"), tmp_path)
+    assert found.name == "parquet fa386ef182bd"  # what the runs in results/cifar10 are made with
     assert torch.bincount(found.train[1]).tolist() == [5000] * 10
     assert torch.bincount(found.test[1]).tolist() == [1000] * 10
     assert found.train[0].double().mean().item() / 255 == pytest.approx(0.473, abs=0.005)

@@ -150,3 +150,18 @@ def test_bf16_only_where_the_processor_multiplies_it(monkeypatch, onednn, avx512
     monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: multiplies)
     (one,) = plan("cpu", ("relu",), (1,))
     assert one.precision == precision
+
+
+def test_batch_norm_over_all_processes_is_the_recipe(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    found = {
+        given: next(plan("paper", ("relu",), (1,), dict(given)))
+        for given in ((), (("sync_bn", True),), (("sync_bn", True), ("micro_batch", 16)))
+    }
+    assert [one.preset for one in found.values()] == [
+        "paper-microbatch32",
+        "paper",
+        "paper-microbatch16-syncbn",
+    ]
+    assert [one.micro_batch for one in found.values()] == [32, 32, 16]

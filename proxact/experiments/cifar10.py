@@ -7,7 +7,6 @@ width, one-cycle, bf16 where the CPU has it) some 18 minutes on two cores that h
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
 import math
@@ -21,14 +20,13 @@ from torch import Tensor, nn
 from .._checks import check_choice, check_positive_int
 from ..models import CIFAR_RESNETS, CifarFast, cifar_resnet
 from ..registry import get
-from .runs import Run
 from .vision.augment import InMemory
 from .vision.finetune import Start
 from .vision.optimise import DECAYS, OPTIMIZERS
 from .vision.parallel import PRECISIONS, Machine, check_sync_bn, share_of, start
 from .vision.pictures import Pictures, load
 from .vision.schedule import Schedule, cosine, one_cycle
-from .vision.training import Trainer, complete, metrics
+from .vision.training import Trainer, recorded
 from .vision.units import GROUPINGS, is_unit, unit_arguments
 
 MODELS = (*CIFAR_RESNETS, "fast")
@@ -144,18 +142,8 @@ def run(run: Cifar10, folder: Path, pictures: Pictures, machine: Machine, begin:
     """
     fabric = start(run.precision)
     config = {**asdict(run), "data": pictures.name, "start": begin.label if begin else ""}
-    with contextlib.ExitStack() as stack:
-        record = None
-        if fabric.is_global_zero:
-            record = stack.enter_context(Run(folder, "cifar10", run.activation, run.seed, config))
-        if fabric.broadcast(record.is_finished if record else None):
-            return record.summary if record else {}
-        trainer = make_trainer(run, pictures, machine, begin, fabric)
-        complete(trainer, record, f"cifar10 {run.label}", machine.save_seconds)
-        if record is None:
-            return {}
-        torch.save(trainer.net.state_dict(), folder / "model.pt")
-        return record.finish(metrics(record.rows))
+    make = functools.partial(make_trainer, run, pictures, machine, begin, fabric)
+    return recorded(fabric, folder, "cifar10", run, config, make, machine.save_seconds)
 
 
 def make_trainer(

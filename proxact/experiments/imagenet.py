@@ -6,7 +6,6 @@ over the same micro-batches (32 pictures each for ResNets, 128 for DeiT).
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
 import math
@@ -20,12 +19,12 @@ from torch import Tensor, nn
 
 from .._checks import check_choice, check_positive_int
 from ..registry import get
-from .runs import Run, RunError
+from .runs import RunError
 from .vision.folders import Folders, Mix, find
 from .vision.optimise import DECAYS, groups
 from .vision.parallel import PRECISIONS, Machine, check_sync_bn, share_of, start
 from .vision.schedule import Schedule, held_cosine, steps
-from .vision.training import Trainer, complete, metrics
+from .vision.training import Trainer, recorded
 from .vision.units import is_unit
 
 MODELS = {"resnet18": "resnet18", "resnet34": "resnet34", "resnet50": "resnet50", "deit_tiny": "deit_tiny_patch16_224"}
@@ -36,6 +35,20 @@ ACTIVATIONS = {
     "deit_tiny": ("relu", "mpu2", "mpu3"),
 }
 RESNET: dict[str, Any] = {}
+_OF_RESNETS = ("milestones", "momentum")
+_OF_DEIT = ("low", "first_epochs", "warm_up", "clip", "label_smoothing", "mixup", "cutmix", "randaugment", "erasing")
+_FIXED_OF_RESNETS = {
+    "optimizer": "SGD",
+    "schedule": "times 0.1 at each milestone",
+    "augmentation": "random resized crop and flip",
+    "residual": "branches start at zero",
+}
+_FIXED_OF_DEIT = {
+    "optimizer": "AdamW, betas 0.9 and 0.999, eps 1e-8",
+    "schedule": "first_epochs at the rate, or rising to it (warm_up); then a cosine to low",
+    "augmentation": "random resized crop and flip, randaugment, erasing with noise of each pixel",
+    "drop path, EMA": "none",
+}
 DEIT: dict[str, Any] = {
     "epochs": 500,
     "batch": 8 * 128,
@@ -192,47 +205,40 @@ def optimizer(run: Imagenet, net: nn.Module) -> torch.optim.Optimizer:
 def run(run: Imagenet, folder: Path, data: Path, machine: Machine) -> dict[str, Any]:
     """Train, or go on training, and return the summary; ``data`` holds the folders train and val."""
     fabric = start(run.precision)
-    share = share_of(fabric, run.batch, run.micro_batch)
-    with contextlib.ExitStack() as stack:
-        record = None
-        if fabric.is_global_zero:
-            config = {**asdict(run), "data": data.name}
-            record = stack.enter_context(Run(folder, "imagenet", run.activation, run.seed, config))
-        if fabric.broadcast(record.is_finished if record else None):
-            return record.summary if record else {}
-        source = Folders(
-            data,
-            transforms(run),
-            share,
-            run.batch,
-            run.seed,
-            device=fabric.device,
-            workers=machine.workers,
-            channels_last=machine.channels_last,
-        )
-        source.mix = mixing(run, source.classes)
-        net = build(run, source.classes)
-        if run.sync_bn:
-            net = nn.SyncBatchNorm.convert_sync_batchnorm(net)
-        if machine.channels_last:
-            net = net.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-        loss = functools.partial(cross_entropy, smoothing=run.label_smoothing)
-        trainer = Trainer(
-            fabric,
-            net,
-            optimizer(run, net),
-            run.learning_rate(),
-            source,
-            run.epochs,
-            loss,
-            clip=run.clip,
-            compiled=machine.compiled,
-        )
-        complete(trainer, record, f"imagenet {run.label}", machine.save_seconds)
-        if record is None:
-            return {}
-        torch.save(trainer.net.state_dict(), folder / "model.pt")
-        return record.finish(metrics(record.rows))
+    source = Folders(
+        data,
+        transforms(run),
+        share_of(fabric, run.batch, run.micro_batch),
+        run.batch,
+        run.seed,
+        device=fabric.device,
+        workers=machine.workers,
+        channels_last=machine.channels_last,
+    )
+    source.mix = mixing(run, source.classes)
+    config = {**asdict(run), "data": f"{data.name}, {source.classes} classes, {len(source.train_set)} pictures"}
+    make = functools.partial(make_trainer, run, source, machine, fabric)
+    return recorded(fabric, folder, "imagenet", run, config, make, machine.save_seconds)
+
+
+def make_trainer(run: Imagenet, source: Folders, machine: Machine, fabric: Any) -> Trainer:
+    net = build(run, source.classes)
+    if run.sync_bn:
+        net = nn.SyncBatchNorm.convert_sync_batchnorm(net)
+    if machine.channels_last:
+        net = net.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    loss = functools.partial(cross_entropy, smoothing=run.label_smoothing)
+    return Trainer(
+        fabric,
+        net,
+        optimizer(run, net),
+        run.learning_rate(),
+        source,
+        run.epochs,
+        loss,
+        clip=run.clip,
+        compiled=machine.compiled,
+    )
 
 
 def prepare(data: Path, runs: Path) -> Path:
@@ -241,8 +247,12 @@ def prepare(data: Path, runs: Path) -> Path:
 
 
 def describe(run: Imagenet) -> str:
-    skipped = {"activation", "seed", "alpha", "learn_angle"}
-    lines = [f"  {name:16}{value}" for name, value in asdict(run).items() if name not in skipped]
+    """The configuration, line by line: what this network's recipe uses, and what of it has no flag, in words."""
+    other = _OF_RESNETS if run.is_transformer else _OF_DEIT
+    skipped = {"activation", "seed", "alpha", "learn_angle", *other}
+    fixed = _FIXED_OF_DEIT if run.is_transformer else _FIXED_OF_RESNETS
+    shown = {name: value for name, value in asdict(run).items() if name not in skipped} | fixed
+    lines = [f"  {name:16}{value}" for name, value in shown.items()]
     if is_unit(run.activation):
         axis = "the last, a transformer's channels" if run.is_transformer else "1, channels"
         lines.append(f"  {'grouping axis':16}{axis}")

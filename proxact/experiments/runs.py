@@ -70,6 +70,7 @@ class Run:
             os.close(self._lock)
             raise
         self._old_handler = _on_interrupt(self._request_stop)
+        self._origin = origin()  # of the code that runs: the tree may change under a long run
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -126,7 +127,7 @@ class Run:
 
     def finish(self, metrics: dict[str, Any]) -> dict[str, Any]:
         """Write the summary; from now on the run counts as done."""
-        place = {**origin(), "wall_seconds": round(self.wall_seconds, 2)}
+        place = {**self._origin, "wall_seconds": round(self.wall_seconds, 2)}
         write_atomically(self.folder / "env.json", json.dumps(place, indent=1) + "\n")
         summary = {**self._identity, "metrics": as_json(metrics), "curve": self.rows, **place}
         write_atomically(self.folder / "summary.json", json.dumps(summary, indent=1) + "\n")

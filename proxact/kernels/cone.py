@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 from .eager import is_batched, is_plain_eager, is_transformed, parallel_address
 
@@ -65,6 +66,7 @@ def _can_be_operator(x: Tensor, angle: Tensor | float) -> bool:
         and x.dtype in _DTYPES
         and (not isinstance(angle, Tensor) or angle.device.type == "cpu")
         and not is_transformed()
+        and forward_ad._current_level < 0
     )
 
 
@@ -113,7 +115,7 @@ class _Cone(torch.autograd.Function):
     def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, Tensor | None, None, None]:
         x, theta = ctx.saved_tensors
         if torch.is_grad_enabled() or is_batched(g):
-            return *_plain_backward(x, theta, g, ctx.spec, ctx.needs_input_grad), None, None
+            return *plain_backward(x, theta, g, ctx.spec, ctx.needs_input_grad), None, None
         dtheta = torch.empty_like(theta) if ctx.needs_input_grad[1] else None
         return *backward(x, theta, g, ctx.spec, ctx.plan, ctx.backend, dtheta), None, None
 
@@ -194,7 +196,7 @@ def _run(
         )
 
 
-def _plain_backward(
+def plain_backward(
     x: Tensor, theta: Tensor, g: Tensor, spec: tuple, wanted: tuple[bool, ...]
 ) -> tuple[Tensor | None, Tensor | None]:
     """By way of the plain function; itself differentiable where gradients are recorded."""

@@ -46,7 +46,11 @@ def _save(ctx: Any, inputs: tuple, output: Tensor) -> None:
 
 
 def _backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
-    dx, dtheta = project_backward(g, *ctx.saved_tensors, *ctx.spec)
+    x, theta = ctx.saved_tensors
+    if torch.is_grad_enabled():  # a graph that runs uncompiled can be differentiated twice
+        dx, dtheta = kernel.plain_backward(x, theta, g, tuple(ctx.spec), ctx.needs_input_grad)
+    else:
+        dx, dtheta = project_backward(g, x, theta, *ctx.spec)
     return dx, dtheta, *[None] * len(ctx.spec)
 
 

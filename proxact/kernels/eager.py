@@ -29,7 +29,7 @@ def is_plain_eager(x: Tensor, angle: Tensor | float = 0.0) -> bool:
 
 
 def is_transformed() -> bool:
-    """Whether torch.func is at work; torch.compile asks while it traces and keeps the answer."""
+    """Whether torch.func is at work; torch.compile asks while it traces, and traces again when that changes."""
     return _peek_interpreter_stack() is not None
 
 

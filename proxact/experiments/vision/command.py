@@ -104,7 +104,7 @@ def cifar10(
         data: a folder of parquet files, cifar-10-batches-py or Fashion-MNIST's idx files; hub:<name>; or made-up, small
             noise for trying things. By default data/ and ../shared/data/ are looked at.
         recipe: in place of the preset's values.
-        as_published: units as in the published code: last axis, tangent 0, angle frozen.
+        as_published: units as in the published code: last axis, tangent 0, angle frozen but in the leaky unit.
         from_: folder of a finished run to start from; its ReLUs become the activations asked for.
         channels_last: memory layout.
         compiled: by torch.compile.

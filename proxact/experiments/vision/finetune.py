@@ -67,4 +67,4 @@ def read_start(folder: Path) -> Start:
     digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
     config = {**found["config"], "activation": found["activation"], "seed": found["seed"]}
     label = f"{config['preset']}/{config['model']}/{found['activation']}/seed{found['seed']} {digest}"
-    return Start(label, config, torch.load(path, weights_only=True))
+    return Start(label, config, torch.load(path, map_location="cpu", weights_only=True))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import lzma
 import random
 import shutil
 import signal
 import tarfile
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -51,7 +53,10 @@ def _unpack(archive: Path, target: Path) -> None:
     try:
         with tarfile.open(archive) as file:
             file.extractall(temporary, filter="data")
-    except (tarfile.TarError, EOFError, OSError) as error:
+            # tarfile takes a damaged header for the end; a decompressor that reads on checks the whole.
+            while file.fileobj and file.fileobj.read(1 << 20):
+                pass
+    except (tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError) as error:
         raise RunError(f"{archive} is damaged or no archive ({error}).\n{HELP}") from error
     temporary.rename(target)
 

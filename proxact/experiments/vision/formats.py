@@ -6,6 +6,7 @@ import gzip
 import importlib
 import io
 import pickle
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,12 @@ def read_parquet(folder: Path) -> dict[str, Split]:
         raise RunError("parquet files need pyarrow: pip install 'proxact[vision]'") from error
 
     def rows(split: str) -> Iterable[tuple[bytes, int]]:
-        for path in sorted(folder.glob(f"{split}*.parquet")):
+        paths = sorted(folder.glob(f"{split}*.parquet"))
+        named = re.search(r"-of-(\d+)", paths[0].name) if paths else None
+        if not paths or (named and len(paths) != int(named[1])):
+            expected = f"{int(named[1])} files" if named else "files"
+            raise FileNotFoundError(f"{folder} must have {expected} {split}*.parquet, it has {len(paths)}")
+        for path in paths:
             table = parquet.read_table(path)
             picture = _column(table.column_names, ("img", "image"), path)
             label = _column(table.column_names, ("label", "labels"), path)
@@ -71,7 +77,8 @@ def read_idx(folder: Path) -> dict[str, Split]:
     """MNIST's and Fashion-MNIST's files; grey 28 x 28 pictures get a black frame of 2 and three equal channels."""
 
     def array(name: str, axes: int) -> np.ndarray:
-        path = next(path for path in (folder / name, folder / f"{name}.gz") if path.exists())
+        path = folder / name
+        path = path if path.exists() else folder / f"{name}.gz"
         content = path.read_bytes()
         content = gzip.decompress(content) if path.suffix == ".gz" else content
         if content[:4] != bytes([0, 0, 8, axes]):
@@ -108,6 +115,8 @@ def recognise(folder: Path) -> tuple[str, Callable[[Path], dict[str, Split]]] | 
     nested = folder / "cifar-10-batches-py"
     if any(folder.glob("train*.parquet")):
         return "parquet", read_parquet
+    if below := sorted(folder.glob("*/train*.parquet")):  # as the hub lays a dataset out
+        return "parquet", lambda _: read_parquet(below[0].parent)
     if (folder / "data_batch_1").exists():
         return "batches", read_batches
     if nested.exists():

@@ -15,6 +15,8 @@ from .formats import SIDE, Split, make_up, read_hub, recognise
 from .parallel import one_at_a_time
 
 MADE_UP = "made-up"
+OTHER = "other:"
+"""The names of pictures that are not CIFAR10's start with this: reports keep their runs apart."""
 PLACES = (Path("data/cifar10"), Path("data/cifar-10-batches-py"), Path("../shared/data/cifar10"))
 HELP = f"""Get one of these and name it with --data:
   a folder with train-*.parquet and test-*.parquet, such as the files of the Hugging Face dataset uoft-cs/cifar10;
@@ -98,8 +100,10 @@ def _checked(kind: str, splits: dict[str, Split], where: str) -> Pictures:
     for split in splits.values():
         for part in split:
             digest.update(part.numpy().tobytes())
-    mean, std = _CIFAR10 if whole and kind != "idx" else _moments(images)
-    return Pictures(f"{kind} {digest.hexdigest()[:12]}", splits["train"], splits["test"], mean, std)
+    is_cifar10 = whole and kind != "idx"
+    mean, std = _CIFAR10 if is_cifar10 else _moments(images)
+    name = f"{kind} {digest.hexdigest()[:12]}" if is_cifar10 else f"{OTHER} {kind} {digest.hexdigest()[:12]}"
+    return Pictures(name, splits["train"], splits["test"], mean, std)
 
 
 def _moments(images: Tensor) -> tuple[tuple[float, ...], tuple[float, ...]]:

@@ -132,6 +132,8 @@ def _one(
     if "micro_batch" not in given:
         settings["micro_batch"] = settings["batch"] // world_size()
     base["micro_batch"] = settings["batch"]
+    if settings["sync_bn"] and settings["micro_batch"] * world_size() == settings["batch"]:
+        base |= {"sync_bn": True, "micro_batch": settings["micro_batch"]}  # it sees the whole batch: the recipe itself
     if not is_unit(activation):
         settings |= {name: base[name] for name in _OF_THE_UNIT}
     elif published:

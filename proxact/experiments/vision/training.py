@@ -6,6 +6,7 @@ import contextlib
 import math
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
@@ -20,6 +21,9 @@ from .schedule import Schedule
 
 if TYPE_CHECKING:
     from lightning.fabric import Fabric
+
+    from ..cifar10 import Cifar10
+    from ..imagenet import Imagenet
 
 
 class Source(Protocol):
@@ -89,7 +93,8 @@ class Trainer:
                 self.fabric.backward(loss * (len(x) * self.fabric.world_size / count))
             total += loss.detach() * len(x)
         if self.clip is not None:
-            self.fabric.clip_gradients(self.model, self.optimizer, max_norm=self.clip)
+            # Infinite gradients of fp16 are no error: the scaler skips their step.
+            self.fabric.clip_gradients(self.model, self.optimizer, max_norm=self.clip, error_if_nonfinite=False)
         self.optimizer.step()
         self.optimizer.zero_grad()
         self.loss_sum += summed(self.fabric, total)
@@ -177,6 +182,40 @@ def complete(trainer: Trainer, record: Run | None, title: str, save_seconds: flo
                 pace = {"images_per_second": round(count / seconds, 1)} if count else {}
                 record.log({**{name: _rounded(value) for name, value in row.items()}, **pace})
                 save_if_due()
+
+
+def recorded(
+    fabric: Fabric,
+    folder: Path,
+    experiment: str,
+    run: Cifar10 | Imagenet,
+    config: dict[str, Any],
+    make: Callable[[], Trainer],
+    save_seconds: float,
+) -> dict[str, Any]:
+    """Train, or go on training, in a run folder; the first process returns the summary, which may be there already.
+
+    Args:
+        fabric: the processes.
+        folder: of the run.
+        experiment: its name.
+        run: what to train.
+        config: ``run`` as a dict, and all else that the result depends on.
+        make: called if there is something left to train.
+        save_seconds: from one checkpoint to the next.
+    """
+    with contextlib.ExitStack() as stack:
+        record = None
+        if fabric.is_global_zero:
+            record = stack.enter_context(Run(folder, experiment, run.activation, run.seed, config))
+        if fabric.broadcast(record.is_finished if record else None):
+            return record.summary if record else {}
+        trainer = make()
+        complete(trainer, record, f"{experiment} {run.label}", save_seconds)
+        if record is None:
+            return {}
+        torch.save(_on_cpu(trainer.net.state_dict()), folder / "model.pt")
+        return record.finish(metrics(record.rows))
 
 
 def metrics(rows: list[dict[str, Any]]) -> dict[str, float]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ...experiments.vision.pictures import OTHER
 from ..html import MISSING, Section, paragraph, table, text
 from ..statistics import mean_and_deviation, place
 
@@ -56,4 +57,11 @@ def matching(row: dict[str, Any], entry: dict[str, Any], summaries: Sequence[dic
         and run["config"].get("preset") == "paper"
         and run["config"].get("model") == row["network"]
         and run["config"].get("extra_epochs", 0) == row.get("extra_epochs", 0)
+        and _has_the_papers_data(run)
     ]
+
+
+def _has_the_papers_data(run: dict[str, Any]) -> bool:
+    """The recipe may have been run on other pictures, such as Fashion-MNIST or Tiny-ImageNet."""
+    data = run["config"].get("data", "")
+    return "1000 classes" in data if run["experiment"] == "imagenet" else not data.startswith(OTHER)

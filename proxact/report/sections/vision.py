@@ -10,7 +10,7 @@ from typing import Any
 from ..html import Section, bullets, paragraph, picture, text
 from ..vision import figures as pictures
 from ..vision.paper import tables
-from ..vision.protocol import NOTE, describe, note, numbers, sentences, setting
+from ..vision.protocol import NOTE, describe, is_cifar10, note, numbers, sentences, setting
 from ..vision.runs import Protocol, protocols
 from ..vision.units import ablations, finetuned, finetuning
 
@@ -24,7 +24,8 @@ def section(summaries: Sequence[dict[str, Any]], figures: Path) -> Section:
         same = sum(other.recipe == protocol.recipe for other in found[:i])
         stem = f"cifar10-{protocol.recipe}" + (f"-{same + 1}" if same else "")
         name, said = describe(protocol.config), bullets(sentences(protocol))
-        parts.append(f"<h3>{text(name)}, CIFAR10 on two cores</h3>" + paragraph(setting(protocol)) + said)
+        where = ", CIFAR10" if is_cifar10(protocol.config) else ""
+        parts.append(f"<h3>{text(name)}{where} on two cores</h3>" + paragraph(setting(protocol)) + said)
         parts.append(numbers(protocol) + ("" if i else note(NOTE)) + _drawn(protocol, figures, stem))
         if protocol.variants:
             body, more = ablations(protocol)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from typing import Any
 
+from ...experiments.vision.pictures import OTHER
 from ..html import MISSING, table, text
 from ..pairs import Comparison, compare, score, unpaired
 from ..statistics import mean_and_deviation, pairs_needed, place
@@ -90,7 +91,11 @@ def sentences(protocol: Protocol) -> list[str]:
 
 def describe(config: dict[str, Any]) -> str:
     model = "Fast net" if config["model"] == "fast" else config["model"].replace("resnet", "ResNet")
-    return f"{model} of width {config['width']}"
+    return f"{model} of width {config['width']}" + ("" if is_cifar10(config) else f" on {config['data']}")
+
+
+def is_cifar10(config: dict[str, Any]) -> bool:
+    return not config.get("data", "").startswith(OTHER)
 
 
 def setting(protocol: Protocol) -> str:
