@@ -9,7 +9,7 @@ import statistics
 import pytest
 from vision_summaries import RELU, STEADY, ablations, finetuning, made, protocol
 
-from proxact.experiments.vision.training import metrics
+from proxact.experiments.vision.recording import metrics
 from proxact.report import build, markdown
 from proxact.report.html import MISSING
 from proxact.report.pairs import compare

@@ -25,8 +25,9 @@ from .vision.finetune import Start
 from .vision.optimise import DECAYS, OPTIMIZERS
 from .vision.parallel import PRECISIONS, Machine, check_sync_bn, share_of, start
 from .vision.pictures import Pictures, load
+from .vision.recording import recorded
 from .vision.schedule import Schedule, cosine, one_cycle
-from .vision.training import Trainer, recorded
+from .vision.training import Trainer
 from .vision.units import GROUPINGS, is_unit, unit_arguments
 
 MODELS = (*CIFAR_RESNETS, "fast")

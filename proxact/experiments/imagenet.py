@@ -23,8 +23,9 @@ from .runs import RunError
 from .vision.folders import Folders, Mix, find
 from .vision.optimise import DECAYS, groups
 from .vision.parallel import PRECISIONS, Machine, check_sync_bn, share_of, start
+from .vision.recording import recorded
 from .vision.schedule import Schedule, held_cosine, steps
-from .vision.training import Trainer, recorded
+from .vision.training import Trainer
 from .vision.units import is_unit
 
 MODELS = {"resnet18": "resnet18", "resnet34": "resnet34", "resnet50": "resnet50", "deit_tiny": "deit_tiny_patch16_224"}

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 from torch import Tensor, nn
 
 from ...nn import MPU
-from ..progress import Progress
-from ..runs import Run, RunError
+from ..runs import RunError
 from .augment import Batch
 from .parallel import share_buffers, summed
 from .schedule import Schedule
 
 if TYPE_CHECKING:
     from lightning.fabric import Fabric
-
-    from ..cifar10 import Cifar10
-    from ..imagenet import Imagenet
 
 
 class Source(Protocol):
@@ -139,7 +132,7 @@ class Trainer:
             "optimizer": self.optimizer.state_dict(),
             "scaler": self.fabric.strategy.precision.state_dict(),
         }
-        return _on_cpu(state)
+        return on_cpu(state)
 
     def load(self, state: dict[str, Any]) -> None:
         self.epoch, self.step, self.best = state["epoch"], state["step"], state["best"]
@@ -152,103 +145,18 @@ class Trainer:
         return torch.zeros((), dtype=torch.float64, device=self.fabric.device)
 
 
-def complete(trainer: Trainer, record: Run | None, title: str, save_seconds: float) -> None:
-    """Train to the end, from the last checkpoint if there is one. Only the first process has a record, and writes.
-
-    A checkpoint is saved between any two steps, as often as ``save_seconds`` says and on Ctrl-C.
-    """
-    state = trainer.fabric.broadcast(record.load() if record else None)
-    if state is not None:
-        trainer.load(state)
-    saved = time.monotonic()
-
-    def save_if_due() -> None:
-        nonlocal saved
-        if record is not None and (record.stop_requested or time.monotonic() - saved >= save_seconds):
-            record.save(trainer.state())
-            saved = time.monotonic()
-
-    steps = trainer.source.steps
-    with Progress(title, trainer.epochs * steps) if record else contextlib.nullcontext() as progress:
-        while trainer.epoch < trainer.epochs:
-            started, before = time.monotonic(), trainer.count
-            for step in trainer.train():
-                if progress is not None:
-                    progress.update(trainer.epoch * steps + step, f"best {trainer.best:.2f} %")
-                save_if_due()
-            seconds, count = time.monotonic() - started, trainer.count - before
-            row = trainer.finish_epoch()
-            if record is not None:
-                pace = {"images_per_second": round(count / seconds, 1)} if count else {}
-                record.log({**{name: _rounded(value) for name, value in row.items()}, **pace})
-                save_if_due()
-
-
-def recorded(
-    fabric: Fabric,
-    folder: Path,
-    experiment: str,
-    run: Cifar10 | Imagenet,
-    config: dict[str, Any],
-    make: Callable[[], Trainer],
-    save_seconds: float,
-) -> dict[str, Any]:
-    """Train, or go on training, in a run folder; the first process returns the summary, which may be there already.
-
-    Args:
-        fabric: the processes.
-        folder: of the run.
-        experiment: its name.
-        run: what to train.
-        config: ``run`` as a dict, and all else that the result depends on.
-        make: called if there is something left to train.
-        save_seconds: from one checkpoint to the next.
-    """
-    with contextlib.ExitStack() as stack:
-        record = None
-        if fabric.is_global_zero:
-            record = stack.enter_context(Run(folder, experiment, run.activation, run.seed, config))
-        if fabric.broadcast(record.is_finished if record else None):
-            return record.summary if record else {}
-        trainer = make()
-        complete(trainer, record, f"{experiment} {run.label}", save_seconds)
-        if record is None:
-            return {}
-        torch.save(_on_cpu(trainer.net.state_dict()), folder / "model.pt")
-        return record.finish(metrics(record.rows))
-
-
-def metrics(rows: list[dict[str, Any]]) -> dict[str, float]:
-    """The score is the last epoch's accuracy; the paper prints the best epoch's, which is kept beside it."""
-    best = max(rows, key=lambda row: row["accuracy"])
-    speeds = sorted(row["images_per_second"] for row in rows if "images_per_second" in row)
-    return {
-        "score": rows[-1]["accuracy"],
-        "last_accuracy": rows[-1]["accuracy"],
-        "best_accuracy": best["accuracy"],
-        "best_epoch": best["epoch"],
-        "train_loss": rows[-1]["train_loss"],
-        # Not known where a run was stopped after the last step of its only epoch.
-        **({"images_per_second": speeds[len(speeds) // 2]} if speeds else {}),
-    }
-
-
 def angles(net: nn.Module) -> dict[str, float]:
     """The half-apex angles of the layers in radians, in the order of the network."""
     units = [unit for unit in net.modules() if isinstance(unit, MPU)]
     return {f"angle{i}": float(unit.alpha.detach().mean()) for i, unit in enumerate(units)}
 
 
-def _rounded(value: Any) -> Any:
-    return round(value, 6) if isinstance(value, float) else value
-
-
-def _on_cpu(value: Any) -> Any:
+def on_cpu(value: Any) -> Any:
     """Copies, so that nothing in them changes while they are being written."""
     if isinstance(value, Tensor):
         return value.detach().cpu().clone()
     if isinstance(value, dict):
-        return {name: _on_cpu(entry) for name, entry in value.items()}
+        return {name: on_cpu(entry) for name, entry in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_on_cpu(entry) for entry in value]
+        return [on_cpu(entry) for entry in value]
     return value
