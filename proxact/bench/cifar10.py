@@ -108,14 +108,15 @@ def run_cifar10(out: Path, quick: bool) -> None:
     (one,) = plan("cpu", ("relu",), (1,))
     record: dict[str, Any] = {**origin(), "precision": one.precision, "batch": BATCH, "widths": {}}
     console, table = Console(width=120), Table("ResNet18 of width", "training", "images a second", "time / our ReLU's")
+    out.mkdir(parents=True, exist_ok=True)
     for width in (16,) if quick else (16, 64):
         rows = measure(width, pictures, *((2, 3) if quick else (2 if width > 16 else 8, 9)))
         record["widths"][str(width)] = rows
         for name, row in rows.items():
             spread = f"{row['ratio']:.3f} ({row['ratio_low']:.3f} to {row['ratio_high']:.3f})"
             table.add_row(str(width), name, f"{row['images_per_second']:.0f}", spread)
+        # The whole width takes minutes: what is known is kept if it is stopped.
+        (out / "cifar10.json").write_text(json.dumps(record, indent=1) + "\n")
     console.print(table)
     console.print(f"Ours in {one.precision}, the fastest on this processor; batches of {BATCH}, {WORKERS} workers.")
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "cifar10.json").write_text(json.dumps(record, indent=1) + "\n")
     console.print(f"Written: {out / 'cifar10.json'}")
