@@ -15,6 +15,10 @@ def kernel(name: str, *headers: str) -> Extension:
 
 
 setup(
-    ext_modules=[kernel("cone", "kernel", "careful", "isa", "math", "loops"), kernel("winners", "kernel")],
+    ext_modules=[
+        kernel("cone", "kernel", "careful", "isa", "math", "loops"),
+        kernel("winners", "kernel"),
+        kernel("winograd", "kernel"),
+    ],
     options={"bdist_wheel": {"py_limited_api": "cp310"}},
 )

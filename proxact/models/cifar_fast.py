@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from ..registry import get
+from .conv import Conv2d
 
 WIDTHS = (32, 128, 128)
 _PATCH = 2
@@ -41,8 +42,8 @@ class CifarFast(nn.Module):
         self.stem = get(activation, **arguments)
         layers: list[nn.Module] = []
         for width in widths:
-            layers += [_conv(channels, width), nn.MaxPool2d(2), nn.BatchNorm2d(width), get(activation, **arguments)]
-            layers += [_conv(width, width), nn.BatchNorm2d(width), get(activation, **arguments)]
+            layers += [Conv2d(channels, width, 3), nn.MaxPool2d(2), nn.BatchNorm2d(width), get(activation, **arguments)]
+            layers += [Conv2d(width, width, 3), nn.BatchNorm2d(width), get(activation, **arguments)]
             channels = width
         self.stages = nn.Sequential(*layers)
         self.head = nn.Linear(channels, classes)
@@ -59,7 +60,3 @@ class CifarFast(nn.Module):
         filters = (vectors / (values + 5e-4).sqrt()).T
         filters = torch.cat([filters, -filters]).view(-1, 3, _PATCH, _PATCH)
         self.patches.weight.copy_(filters)
-
-
-def _conv(inputs: int, outputs: int) -> nn.Conv2d:
-    return nn.Conv2d(inputs, outputs, 3, padding=1, bias=False)

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from .._checks import check_choice, check_positive_int
 from ..registry import get
+from .conv import Conv2d
 
 CIFAR_RESNETS = {
     "resnet18": ("basic", (2, 2, 2, 2)),
@@ -54,7 +55,7 @@ class CifarResNet(nn.Module):
     ) -> None:
         super().__init__()
         expansion = 4 if kind == "bottleneck" else 1
-        self.stem = nn.Sequential(_conv(3, base, 3), nn.BatchNorm2d(base), get(activation, **arguments))
+        self.stem = nn.Sequential(Conv2d(3, base, 3), nn.BatchNorm2d(base), get(activation, **arguments))
         stages: list[nn.Module] = []
         channels = base
         for stage, count in enumerate(blocks):
@@ -88,18 +89,14 @@ class _Block(nn.Module):
             plan = [(channels, width, 1, 1), (width, width, 3, stride), (width, out, 1, 1)]
         layers: list[nn.Module] = []
         for i, (inputs, outputs, size, step) in enumerate(plan):
-            layers += [_conv(inputs, outputs, size, step), nn.BatchNorm2d(outputs)]
+            layers += [Conv2d(inputs, outputs, size, step), nn.BatchNorm2d(outputs)]
             if i < len(plan) - 1:
                 layers.append(get(activation, **arguments))
         self.body = nn.Sequential(*layers)
         self.skip: nn.Module = nn.Identity()
         if stride != 1 or channels != out:
-            self.skip = nn.Sequential(_conv(channels, out, 1, stride), nn.BatchNorm2d(out))
+            self.skip = nn.Sequential(Conv2d(channels, out, 1, stride), nn.BatchNorm2d(out))
         self.activation = get(activation, **arguments)
 
     def forward(self, x: Tensor) -> Tensor:
         return self.activation(torch.add(self.body(x), self.skip(x)))
-
-
-def _conv(inputs: int, outputs: int, size: int, stride: int = 1) -> nn.Conv2d:
-    return nn.Conv2d(inputs, outputs, size, stride, padding=size // 2, bias=False)

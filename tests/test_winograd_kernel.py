@@ -1,0 +1,156 @@
+"""The compiled 3 x 3 convolution against torch's in double precision."""
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+
+from proxact.kernels import winograd as kernel
+from proxact.models import cifar_resnet
+from proxact.models.conv import Conv2d
+
+pytestmark = pytest.mark.skipif(
+    kernel._winograd is None or not kernel._winograd.runs_here, reason="the C kernel was not built (no C compiler)"
+)
+TOLERANCE = (
+    1e-4  # of the standard deviation; the kernel's error is a few 1e-5, a wrong coefficient's is of the order of 1
+)
+
+
+def pictures(count, channels, height, width):
+    return torch.randn(count, channels, height, width).to(memory_format=torch.channels_last)
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    made, run = [], kernel.convolve
+    monkeypatch.setattr(kernel, "convolve", lambda *args: made.append(args) or run(*args))
+    return made
+
+
+def check(conv, x, g):
+    """Outputs and both gradients."""
+    x = x.detach().requires_grad_()
+    found = conv(x)
+    exact, exact_x = copy.deepcopy(conv).double(), x.detach().double().requires_grad_()
+    expected = nn.Conv2d.forward(exact, exact_x)
+    found.backward(g)
+    expected.backward(g.double())
+    assert found.is_contiguous(memory_format=torch.channels_last)
+    for one, other in ((found, expected), (x.grad, exact_x.grad), (conv.weight.grad, exact.weight.grad)):
+        assert (one - other).abs().max() < TOLERANCE * other.std()
+
+
+@pytest.mark.parametrize("side", [(1, 1), (1, 9), (2, 3), (3, 3), (4, 4), (5, 7), (6, 6), (8, 12), (13, 4), (32, 32)])
+@pytest.mark.parametrize("channels", [(16, 16), (16, 48), (64, 32)])
+def test_values_and_gradients(channels, side, calls):
+    check(Conv2d(*channels, 3), pictures(5, channels[0], *side), pictures(5, channels[1], *side))
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize("channels", [128, 160])
+def test_many_channels(channels):
+    check(Conv2d(channels, channels, 3), pictures(70, channels, 4, 4), pictures(70, channels, 4, 4))
+
+
+def test_threads():
+    conv, x = Conv2d(16, 32, 3), pictures(7, 16, 9, 9)
+    before = torch.get_num_threads()
+    results = []
+    try:
+        for threads in (1, 2, 3):
+            torch.set_num_threads(threads)
+            conv.weight.grad = None
+            y = conv(x)
+            y.square().sum().backward()
+            results.append((y.detach(), conv.weight.grad))
+    finally:
+        torch.set_num_threads(before)
+    for y, gradient in results[1:]:
+        assert torch.equal(y, results[0][0])
+        torch.testing.assert_close(gradient, results[0][1], rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("layout", ["expanded", "every other", "contiguous"])
+def test_gradients_in_any_layout(layout, calls):
+    g = {
+        "expanded": torch.randn(1, 16, 1, 1).expand(3, 16, 6, 6),
+        "every other": torch.randn(3, 32, 6, 12)[:, ::2, :, ::2],
+        "contiguous": torch.randn(3, 16, 6, 6),
+    }[layout]
+    check(Conv2d(16, 16, 3), pictures(3, 16, 6, 6), g)
+    assert len(calls) == 1
+
+
+def test_only_what_is_asked_for():
+    conv, x = Conv2d(16, 16, 3), pictures(2, 16, 5, 5)
+    conv.weight.requires_grad_(False)
+    x.requires_grad_()
+    conv(x).sum().backward()
+    assert conv.weight.grad is None
+    assert x.grad is not None
+
+
+def test_second_derivatives():
+    conv, x = Conv2d(16, 16, 3), pictures(2, 16, 5, 5).requires_grad_()
+
+    def penalty(convolve):
+        (slope,) = torch.autograd.grad(convolve(x).square().sum(), x, create_graph=True)
+        return torch.autograd.grad(slope.square().sum(), (x, conv.weight))
+
+    found, expected = penalty(conv), penalty(lambda x: nn.Conv2d.forward(conv, x))
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-3 * float(other.std()))
+
+
+@pytest.mark.parametrize(
+    ("conv", "x"),
+    [
+        (Conv2d(16, 16, 3, 2), pictures(2, 16, 8, 8)),
+        (Conv2d(16, 16, 1), pictures(2, 16, 8, 8)),
+        (Conv2d(3, 16, 3), pictures(2, 3, 8, 8)),
+        (Conv2d(16, 24, 3), pictures(2, 16, 8, 8)),
+        (Conv2d(16, 16, 3), pictures(2, 16, 8, 8).contiguous()),
+        (Conv2d(16, 16, 3).double(), pictures(2, 16, 8, 8).double()),
+        (Conv2d(16, 16, 3), pictures(0, 16, 8, 8)),
+    ],
+    ids=["stride", "1 x 1", "three channels", "24 channels", "NCHW", "double", "empty"],
+)
+def test_what_torch_does(conv, x, calls):
+    assert torch.equal(conv(x), nn.Conv2d.forward(conv, x))
+    assert not calls
+
+
+def test_autocast(calls):
+    with torch.autocast("cpu", torch.bfloat16):
+        assert Conv2d(16, 16, 3)(pictures(2, 16, 8, 8)).dtype is torch.bfloat16
+    assert not calls
+
+
+def test_torch_func(calls):
+    conv, x = Conv2d(16, 16, 3), pictures(2, 16, 5, 5)
+    (found,) = torch.func.vjp(lambda w: torch.func.functional_call(conv, {"weight": w}, x), conv.weight)[1](
+        torch.ones(2, 16, 5, 5)
+    )
+    conv(x).sum().backward()
+    torch.testing.assert_close(found, conv.weight.grad, rtol=1e-3, atol=1e-3)
+    assert len(calls) == 1
+
+
+def test_resnet_trains_alike(calls):
+    """One step of a ResNet, by the kernel and by torch: the loss after it."""
+    x, y = pictures(8, 3, 16, 16), torch.arange(8) % 10
+    losses = []
+    for memory_format in (torch.channels_last, torch.contiguous_format):
+        torch.manual_seed(0)
+        net = cifar_resnet("resnet18", "mpu2", width=16).to(memory_format=memory_format)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+        for _ in range(2):
+            loss = nn.functional.cross_entropy(net(x.contiguous(memory_format=memory_format)), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        losses.append(loss.item())
+    assert len(calls) == 2 * 13
+    assert losses[0] == pytest.approx(losses[1], rel=1e-3)
