@@ -1,6 +1,7 @@
 """``proxact bench cifar10``: our training against the usual script, and MPU's steps against ReLU's, in one process.
 
-The usual script: fp32, NCHW, pictures cropped and flipped one by one by torchvision in the workers of a DataLoader.
+The usual script: fp32, NCHW, SGD, pictures cropped and flipped one by one by torchvision in the workers of a DataLoader.
+Ours: the recipe that each width is trained with, of the preset cpu for the small one and the paper's for the whole.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ from rich.table import Table
 from torch import nn
 from torch.utils.data import DataLoader, Dataset
 
-from ..experiments.cifar10 import build, make_trainer
+from ..experiments.cifar10 import Cifar10, build, make_trainer
 from ..experiments.vision.formats import make_up
-from ..experiments.vision.parallel import Machine
+from ..experiments.vision.parallel import Machine, fast_precision
 from ..experiments.vision.pictures import Pictures
 from ..experiments.vision.presets import plan
 from ..info import origin
 from .timing import interleaved, keep_freed_memory, ratios
 
-BATCH = 128
+BATCH, FULL = 128, 64
 OURS, USUAL = "proxact, relu", "the usual script, relu"
 WORKERS = 2
 
@@ -55,10 +56,16 @@ class OneByOne(Dataset[tuple[Any, int]]):
         return self.transform(Image.fromarray(self.arrays[index])), self.labels[index]
 
 
+def recipe(width: int, activation: str) -> Cifar10:
+    """What is trained: batches and pictures of one size, in the precision that is fastest here."""
+    given = {"width": width, "batch": BATCH, "small_share": 0.0, "precision": fast_precision()}
+    (one,) = plan("paper" if width == FULL else "cpu", (activation,), (1,), given)
+    return one
+
+
 def usual(width: int, pictures: Pictures) -> Iterator[None]:
     """The usual script, step by step, for ever."""
-    (one,) = plan("cpu", ("relu",), (1,), {"width": width})
-    net = build(one)
+    net = build(recipe(width, "relu"))
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9, weight_decay=5e-4)
     loader = DataLoader(OneByOne(pictures), BATCH, shuffle=True, num_workers=WORKERS, drop_last=True)
     for _ in itertools.count():
@@ -70,9 +77,8 @@ def usual(width: int, pictures: Pictures) -> Iterator[None]:
 
 
 def ours(activation: str, width: int, pictures: Pictures) -> Iterator[None]:
-    """``proxact cifar10`` with the preset cpu, step by step, for ever; whole pictures, as the usual script has them."""
-    (one,) = plan("cpu", (activation,), (1,), {"width": width, "batch": BATCH, "small_share": 0.0})
-    trainer = make_trainer(one, pictures, Machine())
+    """``proxact cifar10``, step by step, for ever."""
+    trainer = make_trainer(recipe(width, activation), pictures, Machine())
     for _ in itertools.count():
         for _ in trainer.train():
             yield
@@ -105,11 +111,10 @@ def run_cifar10(out: Path, quick: bool) -> None:
     keep_freed_memory()
     splits = make_up(train=1280 if quick else 12_800, test=100)
     pictures = Pictures("made-up", splits["train"], splits["test"], (0.5,) * 3, (0.25,) * 3)
-    (one,) = plan("cpu", ("relu",), (1,))
-    record: dict[str, Any] = {**origin(), "precision": one.precision, "batch": BATCH, "widths": {}}
+    record: dict[str, Any] = {**origin(), "precision": fast_precision(), "batch": BATCH, "widths": {}}
     console, table = Console(width=120), Table("ResNet18 of width", "training", "images a second", "time / our ReLU's")
     out.mkdir(parents=True, exist_ok=True)
-    for width in (16,) if quick else (16, 64):
+    for width in (16,) if quick else (16, FULL):
         rows = measure(width, pictures, *((2, 3) if quick else (2 if width > 16 else 8, 9)))
         record["widths"][str(width)] = rows
         for name, row in rows.items():
@@ -118,5 +123,5 @@ def run_cifar10(out: Path, quick: bool) -> None:
         # The whole width takes minutes: what is known is kept if it is stopped.
         (out / "cifar10.json").write_text(json.dumps(record, indent=1) + "\n")
     console.print(table)
-    console.print(f"Ours in {one.precision}, the fastest on this processor; batches of {BATCH}, {WORKERS} workers.")
+    console.print(f"Ours in {fast_precision()}, the fastest on this processor; batches of {BATCH}, {WORKERS} workers.")
     console.print(f"Written: {out / 'cifar10.json'}")

@@ -51,7 +51,7 @@ static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_winograd", NULL, -1
 
 PyMODINIT_FUNC PyInit__winograd(void) {
     PyObject *made = PyModule_Create(&module);
-    if (made && (PyModule_AddIntConstant(made, "runs_here", runs_here()) || PyModule_AddIntConstant(made, "multiple", PANEL))) {
+    if (made && PyModule_AddIntConstant(made, "runs_here", runs_here())) {
         Py_DECREF(made);
         return NULL;
     }

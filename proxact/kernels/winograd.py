@@ -27,6 +27,7 @@ _POINTS = [
     [1 / 24, -1 / 12, 1 / 6],
     [0, 0, 1],
 ]
+_PANEL = 16  # outputs that the kernel takes at a time
 _TO_NUMBERS = torch.kron(torch.tensor(_POINTS, dtype=torch.float64), torch.tensor(_POINTS, dtype=torch.float64)).float()
 
 
@@ -38,8 +39,8 @@ def suits(conv: nn.Conv2d) -> bool:
         and conv.kernel_size == (3, 3)
         and (conv.stride, conv.padding, conv.dilation) == ((1, 1),) * 3
         and (conv.groups, conv.bias, conv.padding_mode) == (1, None, "zeros")
-        and conv.in_channels % _winograd.multiple == 0
-        and conv.out_channels % _winograd.multiple == 0
+        and conv.in_channels % _PANEL == 0
+        and conv.out_channels % _PANEL == 0
     )
 
 
@@ -76,23 +77,27 @@ class _Convolve(torch.autograd.Function):
             )
             return dx, dweight
         g = g.contiguous(memory_format=torch.channels_last)
-        dx = _forward(g, weight.flip(2, 3).transpose(0, 1)) if wanted[0] else None
+        dx = _forward(g, weight.transpose(0, 1), flipped=True) if wanted[0] else None
         return dx, _filter_gradient(x, g) if wanted[1] else None
 
 
-def _forward(x: Tensor, weight: Tensor) -> Tensor:
+def _forward(x: Tensor, weight: Tensor, flipped: bool = False) -> Tensor:
+    """``weight`` is (out, in, 3, 3); ``flipped``: its rows and columns from the end."""
     outputs, inputs = weight.shape[:2]
-    numbers = (_TO_NUMBERS @ weight.reshape(-1, 9).T).view(36, outputs // 16, 16, inputs)
+    # The small filters are brought into the kernel's order, so that their many numbers come out in it.
+    panels = weight.view(outputs // _PANEL, _PANEL, inputs, 3, 3).permute(3, 4, 0, 2, 1).reshape(9, -1)
+    numbers = (_TO_NUMBERS.flip(1) if flipped else _TO_NUMBERS) @ panels
     y = torch.empty((len(x), outputs, *x.shape[2:]), memory_format=torch.channels_last)
-    _run(False, x, numbers.transpose(2, 3).contiguous(), y, outputs, _parts(x))
+    _run(False, x, numbers, y, outputs, _parts(x))
     return y
 
 
 def _filter_gradient(x: Tensor, g: Tensor) -> Tensor:
     inputs, outputs, parts = x.shape[1], g.shape[1], _parts(x)
-    numbers = torch.empty(parts, 36, inputs * outputs)
+    numbers = torch.empty(parts * len(_TO_NUMBERS), inputs * outputs)
     _run(True, x, g, numbers, outputs, parts)
-    return (_TO_NUMBERS.T @ numbers.sum(0)).view(3, 3, inputs, outputs).permute(3, 2, 0, 1)
+    filters = _TO_NUMBERS.T.repeat(1, parts) @ numbers
+    return filters.view(3, 3, inputs, outputs).permute(3, 2, 0, 1)
 
 
 def _parts(x: Tensor) -> int:
