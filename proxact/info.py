@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from . import __version__
+from .kernels import winograd
 from .kernels.cone import describe
 
 _NAMED_PACKAGES = ("numpy", "cvxpy", "osqp", "timm", "torchvision", "lightning", "rl_games", "mujoco", "gymnasium")
@@ -31,6 +32,7 @@ def facts() -> dict[str, str]:
         "machine": f"{platform.machine()}, {platform.system()}",
         "threads": str(torch.get_num_threads()),
         "backend": describe(),
+        "convolutions": winograd.describe(),
     }
 
 
@@ -58,6 +60,7 @@ def machine() -> dict[str, str | int]:
         "gpu": gpu,
         "system": f"{platform.system()} {platform.machine()}",
         "backend": describe(),
+        "convolutions": winograd.describe(),
     }
 
 

@@ -1,6 +1,6 @@
 """``proxact bench cifar10``: our training against the usual script, and MPU's steps against ReLU's, in one process.
 
-The usual script: fp32, NCHW, SGD, pictures cropped and flipped one by one by torchvision in the workers of a DataLoader.
+The usual script: fp32, NCHW, SGD, pictures cropped and flipped one by one by torchvision in a DataLoader's workers.
 Ours: the recipe that each width is trained with, of the preset cpu for the small one and the paper's for the whole.
 """
 

@@ -31,6 +31,13 @@ _PANEL = 16  # outputs that the kernel takes at a time
 _TO_NUMBERS = torch.kron(torch.tensor(_POINTS, dtype=torch.float64), torch.tensor(_POINTS, dtype=torch.float64)).float()
 
 
+def describe() -> str:
+    """One line for ``proxact info``."""
+    if _winograd is None:
+        return "torch (the C kernel was not built: no C compiler)"
+    return "c, by Winograd's method" if _winograd.runs_here else "torch (this processor has no AVX2)"
+
+
 def suits(conv: nn.Conv2d) -> bool:
     """Whether the kernel can compute this layer: 3 x 3, stride 1, zeros around, whole vectors of channels, no bias."""
     return (

@@ -51,7 +51,7 @@ def numbers(protocol: Protocol) -> str:
 
 
 def step_time(runs: list[Run], base: list[Run]) -> str:
-    """Of runs with the same seed on the same processor, and the pictures a second behind it."""
+    """Of runs with the same seed on the same processor and kernels, and the pictures a second behind it."""
     speeds = {_where(run): run["metrics"].get("images_per_second") for run in base}
     own = [(run["metrics"].get("images_per_second"), speeds.get(_where(run))) for run in runs]
     known = [(speed, other) for speed, other in own if speed and other]
@@ -62,7 +62,8 @@ def step_time(runs: list[Run], base: list[Run]) -> str:
 
 
 def _where(run: Run) -> tuple[Any, ...]:
-    return run["seed"], run["machine"]["cpu"], run["machine"]["threads"]
+    machine = run["machine"]
+    return run["seed"], machine["cpu"], machine["threads"], machine.get("convolutions")
 
 
 def sentences(protocol: Protocol) -> list[str]:
