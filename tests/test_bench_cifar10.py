@@ -13,14 +13,14 @@ pytest.importorskip("lightning")
 CANDIDATES = {"proxact, relu", "proxact, mpu2", "the usual script, relu"}
 
 
-def check(rows, steps):
-    """What is printed of a candidate follows from its time: ``steps`` steps of 128 pictures are one measurement."""
+def check(rows, count):
+    """What is printed of a candidate follows from its time: ``count`` pictures are one measurement."""
     assert set(rows) == CANDIDATES
     relu, mpu2 = rows["proxact, relu"], rows["proxact, mpu2"]
     assert relu["ratio"] == 1
     assert mpu2["ratio"] == pytest.approx(mpu2["microseconds"] / relu["microseconds"])
     for row in rows.values():
-        assert row["images_per_second"] == pytest.approx(steps * 128 / (row["microseconds"] / 1e6))
+        assert row["images_per_second"] == pytest.approx(count / (row["microseconds"] / 1e6))
         assert row["ratio_low"] <= row["ratio_high"]
 
 
@@ -36,7 +36,7 @@ def pictures():
 def test_every_candidate_is_measured(pictures):
     from proxact.bench.cifar10 import measure
 
-    check(measure(8, pictures, steps=1, rounds=3), steps=1)
+    check(measure(8, pictures, count=256, rounds=3), count=256)
 
 
 def test_all_see_whole_pictures(pictures, monkeypatch):
@@ -47,7 +47,26 @@ def test_all_see_whole_pictures(pictures, monkeypatch):
     monkeypatch.setattr(CifarResNet, "forward", lambda net, x: shapes.append(x.shape) or forward(net, x))
     for stepping in (cifar10.ours("relu", 8, pictures), cifar10.usual(8, pictures)):
         next(stepping)
-    assert shapes == [(128, 3, 32, 32)] * 2
+    assert shapes == [(256, 3, 32, 32), (128, 3, 32, 32)]
+
+
+def test_every_measurement_takes_as_many_pictures(pictures, monkeypatch):
+    from proxact.bench import cifar10
+
+    taken = {"ours": 0, "usual": 0}
+
+    def stepping(name, batch):
+        while True:
+            taken[name] += batch
+            yield
+
+    monkeypatch.setattr(cifar10, "ours", lambda *_: stepping("ours", 256))
+    monkeypatch.setattr(cifar10, "usual", lambda *_: stepping("usual", 128))
+    monkeypatch.setattr(
+        cifar10, "interleaved", lambda calls, *_, **__: {name: [call() or 1.0] * 3 for name, call in calls.items()}
+    )
+    cifar10.measure(16, pictures, 512, 3)
+    assert taken == {"ours": 3 * 512, "usual": 512}  # ReLU is measured beside each of the two others
 
 
 @pytest.mark.slow
@@ -57,8 +76,8 @@ def test_the_command_measures_and_writes(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     record = json.loads((tmp_path / "cifar10.json").read_text())
     assert record["machine"]["threads"] == 1
-    assert (record["batch"], set(record["widths"])) == (128, {"16"})
-    check(record["widths"]["16"], steps=2)
+    assert set(record["widths"]) == {"16"}
+    check(record["widths"]["16"], count=256)
     assert "Written:" in done.stdout
     for row in record["widths"]["16"].values():
         assert f"{row['images_per_second']:.0f}" in done.stdout
