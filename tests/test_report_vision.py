@@ -256,6 +256,16 @@ def test_the_whole_page(tmp_path):
     assert str(tmp_path) not in source
 
 
+def test_steps_of_other_kernels_are_not_compared(tmp_path):
+    runs = protocol()
+    for run in runs:
+        if run["activation"] == "mpu2":
+            run["machine"] = {**run["machine"], "convolutions": "others"}
+    rows = by_first(tables(section(runs, tmp_path).body)[0])
+    assert rows["mpu2"]["step"] == ""
+    assert rows["prelu"]["step"] == "1.00 (1200/s)"
+
+
 def test_a_run_without_a_measured_pace(tmp_path):
     """Stopped after the last step of its only epoch, it went on with nothing to time."""
     kept = metrics([{"epoch": 1, "accuracy": 50.0, "train_loss": 1.0}])

@@ -91,6 +91,9 @@ def measure(width: int, pictures: Pictures, count: int, rounds: int) -> dict[str
     ours_takes = recipe(width, "relu").batch
 
     def call(stepping: Iterator[None], batch: int) -> Callable[[], None]:
+        if count % batch:
+            raise ValueError(f"count must be a multiple of the batch, {batch}, got {count}")
+
         def several() -> None:
             for _ in range(count // batch):
                 next(stepping)

@@ -7,20 +7,25 @@
 
 typedef int32_t (*ParallelFor)(int64_t begin, int64_t end, int64_t grain, void (*)(int64_t, int64_t, void *), void *);
 
-/* run(parallel_for, is_gradient, x, other, result, scratch, pictures, height, width, in, out, parts);
- * parallel_for = 0: one thread */
+enum { ADDRESSES = 4, SIZES = 6 };
+
+/* pictures, height, width, in, out, parts */
+static void read_sizes(Job *job, PyObject *const *a) {
+    int64_t *to[SIZES] = {&job->pictures, &job->height, &job->width, &job->in, &job->out, &job->parts};
+    for (int i = 0; i < SIZES; i++) *to[i] = PyLong_AsLongLong(a[i]);
+}
+
+/* run(parallel_for, is_gradient, x, other, result, scratch, *sizes); parallel_for = 0: one thread */
 static PyObject *run(PyObject *self, PyObject *const *a, Py_ssize_t count) {
     (void)self;
-    if (count != 12) {
+    if (count != 2 + ADDRESSES + SIZES) {
         PyErr_SetString(PyExc_TypeError, "run takes 12 arguments");
         return NULL;
     }
     ParallelFor parallel_for = (ParallelFor)PyLong_AsVoidPtr(a[0]);
     void (*body)(int64_t, int64_t, void *) = PyLong_AsLong(a[1]) ? filter_gradient : convolve;
-    int64_t sizes[6];
-    for (int i = 0; i < 6; i++) sizes[i] = PyLong_AsLongLong(a[6 + i]);
-    Job job = {PyLong_AsVoidPtr(a[2]), PyLong_AsVoidPtr(a[3]), PyLong_AsVoidPtr(a[4]), PyLong_AsVoidPtr(a[5]), sizes[0], sizes[1],
-               sizes[2], sizes[3], sizes[4], sizes[5], block_of(sizes[3], sizes[4])};
+    Job job = {PyLong_AsVoidPtr(a[2]), PyLong_AsVoidPtr(a[3]), PyLong_AsVoidPtr(a[4]), PyLong_AsVoidPtr(a[5]), 0, 0, 0, 0, 0, 0};
+    read_sizes(&job, a + 2 + ADDRESSES);
     if (PyErr_Occurred()) return NULL;
     Py_BEGIN_ALLOW_THREADS
     if (parallel_for) parallel_for(0, job.parts, 1, body, &job);
@@ -29,16 +34,17 @@ static PyObject *run(PyObject *self, PyObject *const *a, Py_ssize_t count) {
     Py_RETURN_NONE;
 }
 
-/* scratch(in, out): floats that a part needs */
+/* scratch(*sizes): floats that a part needs */
 static PyObject *scratch(PyObject *self, PyObject *const *a, Py_ssize_t count) {
     (void)self;
-    if (count != 2) {
-        PyErr_SetString(PyExc_TypeError, "scratch takes 2 arguments");
+    if (count != SIZES) {
+        PyErr_SetString(PyExc_TypeError, "scratch takes 6 arguments");
         return NULL;
     }
-    const int64_t in = PyLong_AsLongLong(a[0]), out = PyLong_AsLongLong(a[1]);
+    Job job = {0};
+    read_sizes(&job, a);
     if (PyErr_Occurred()) return NULL;
-    return PyLong_FromLongLong(scratch_floats(in, out));
+    return PyLong_FromLongLong(scratch_floats(&job));
 }
 
 static PyMethodDef methods[] = {

@@ -1,7 +1,9 @@
 """The C kernel of 3 x 3 convolutions by Winograd's method: when it applies, its place in autograd.
 
-Two thirds of a ResNet18's training step on a CPU without bf16 are such convolutions. Here they take half the time of
-oneDNN's, which multiplies directly, and are rounded ten times as coarsely: to 2e-5 of the outputs' standard deviation.
+Two thirds of a ResNet18's training step on a CPU without bf16 are such convolutions. In training they take half the
+time of oneDNN's, which multiplies directly, and are rounded about eight times as coarsely: root mean squares of 1e-6
+(16 channels) to 5e-6 (512) of the outputs' standard deviation, single ones to 1e-4. An infinite input makes the outputs
+of its whole patch nan.
 """
 
 from __future__ import annotations
@@ -27,15 +29,17 @@ _POINTS = [
     [1 / 24, -1 / 12, 1 / 6],
     [0, 0, 1],
 ]
+_LEAST_WORK = 65_536  # numbers of an input; of fewer, torch's convolution is as fast or faster
 _PANEL = 16  # outputs that the kernel takes at a time
-_TO_NUMBERS = torch.kron(torch.tensor(_POINTS, dtype=torch.float64), torch.tensor(_POINTS, dtype=torch.float64)).float()
+_ONE_AXIS = torch.tensor(_POINTS, dtype=torch.float64, device="cpu")
+_TO_NUMBERS = torch.kron(_ONE_AXIS, _ONE_AXIS).float()
 
 
 def describe() -> str:
-    """One line for ``proxact info``."""
+    """What there is for float32 pictures whose channels lie last; one line for ``proxact info``."""
     if _winograd is None:
         return "torch (the C kernel was not built: no C compiler)"
-    return "c, by Winograd's method" if _winograd.runs_here else "torch (this processor has no AVX2)"
+    return "c, by Winograd's method" if _winograd.runs_here else "torch (the C kernel needs AVX2)"
 
 
 def suits(conv: nn.Conv2d) -> bool:
@@ -52,15 +56,22 @@ def suits(conv: nn.Conv2d) -> bool:
 
 
 def applies(x: Tensor, weight: Tensor) -> bool:
-    """To float32 pictures on a CPU whose channels lie last."""
+    """To float32 pictures on a CPU whose channels lie last, in eager mode without autocast."""
     return (
         is_plain_eager(x, weight)
         and x.device.type == "cpu"
         and x.dtype is weight.dtype is torch.float32
         and x.is_contiguous(memory_format=torch.channels_last)
+        and weight.shape[1:] == (x.shape[1], 3, 3)
         and not torch.is_autocast_enabled("cpu")
-        and x.numel() > 0
+        and is_worthwhile(x, weight)
     )
+
+
+def is_worthwhile(x: Tensor, weight: Tensor) -> bool:
+    """Whether there are enough patches to pay for the filters' numbers, and enough work to pay for Python's."""
+    patches = len(x) * -(-x.shape[2] // 4) * -(-x.shape[3] // 4)
+    return x.numel() >= _LEAST_WORK and 8 * patches >= max(weight.shape[:2])
 
 
 def convolve(x: Tensor, weight: Tensor) -> Tensor:
@@ -94,14 +105,15 @@ def _forward(x: Tensor, weight: Tensor, flipped: bool = False) -> Tensor:
     # The small filters are brought into the kernel's order, so that their many numbers come out in it.
     panels = weight.view(outputs // _PANEL, _PANEL, inputs, 3, 3).permute(3, 4, 0, 2, 1).reshape(9, -1)
     numbers = (_TO_NUMBERS.flip(1) if flipped else _TO_NUMBERS) @ panels
-    y = torch.empty((len(x), outputs, *x.shape[2:]), memory_format=torch.channels_last)
+    shape = (len(x), outputs, *x.shape[2:])
+    y = torch.empty(shape, dtype=x.dtype, device=x.device, memory_format=torch.channels_last)
     _run(False, x, numbers, y, outputs, _parts(x))
     return y
 
 
 def _filter_gradient(x: Tensor, g: Tensor) -> Tensor:
     inputs, outputs, parts = x.shape[1], g.shape[1], _parts(x)
-    numbers = torch.empty(parts * len(_TO_NUMBERS), inputs * outputs)
+    numbers = x.new_empty(parts * len(_TO_NUMBERS), inputs * outputs)
     _run(True, x, g, numbers, outputs, parts)
     filters = _TO_NUMBERS.T.repeat(1, parts) @ numbers
     return filters.view(3, 3, inputs, outputs).permute(3, 2, 0, 1)
@@ -113,6 +125,7 @@ def _parts(x: Tensor) -> int:
 
 def _run(is_gradient: bool, x: Tensor, other: Tensor, result: Tensor, outputs: int, parts: int) -> None:
     pictures, inputs, height, width = x.shape
-    scratch = torch.empty(parts, _winograd.scratch(inputs, outputs))
+    sizes = (pictures, height, width, inputs, outputs, parts)
+    scratch = x.new_empty(parts, _winograd.scratch(*sizes))
     addresses = (tensor.data_ptr() for tensor in (x, other, result, scratch))
-    _winograd.run(parallel_address(), is_gradient, *addresses, pictures, height, width, inputs, outputs, parts)
+    _winograd.run(parallel_address(), is_gradient, *addresses, *sizes)

@@ -18,19 +18,22 @@ typedef struct {
     float *result;          /* the outputs, or for each part the gradient of the filters' numbers (36, in, out) */
     float *scratch;         /* for each part `scratch_floats` */
     int64_t pictures, height, width, in, out, parts;
-    int64_t block; /* patches at a time, by block_of */
 } Job;
 
-/* Patches at a time: their numbers stay in the cache near to the processor, and pay for reading the filters'. */
-static int64_t block_of(int64_t in, int64_t out) {
-    const int64_t wide = in > out ? in : out;
-    return wide <= 32 ? 24 : (wide + 7) / 8 * ROWS;
+static INLINE int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+static INLINE int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+static INLINE int64_t whole(int64_t count, int64_t of) { return (count + of - 1) / of; }
+static INLINE int64_t patches_of(const Job *job) { return job->pictures * whole(job->height, SIDE) * whole(job->width, SIDE); }
+
+/* Patches at a time, whole groups of rows: their numbers stay in a near cache, and they pay for reading the filters'. */
+static INLINE int64_t block_of(const Job *job) {
+    const int64_t wanted = larger(24, whole(larger(job->in, job->out), 8) * ROWS);
+    return smaller(wanted, whole(whole(patches_of(job), job->parts), ROWS) * ROWS);
 }
 /* Distance between the numbers of two places; without the gap they compete for the same lines of the cache. */
-static INLINE int64_t apart(const Job *job, int64_t channels) { return job->block * channels + GAP; }
-static int64_t scratch_floats(int64_t in, int64_t out) {
-    const int64_t wide = in > out ? in : out;
-    return PLACES * (block_of(in, out) * (in + out) + 2 * GAP) + wide;
+static INLINE int64_t apart(const Job *job, int64_t channels) { return block_of(job) * channels + GAP; }
+static int64_t scratch_floats(const Job *job) {
+    return PLACES * (apart(job, job->in) + apart(job, job->out)) + larger(job->in, job->out);
 }
 
 #if defined(__x86_64__) && defined(__clang__)
@@ -75,7 +78,7 @@ static INLINE void gradient_numbers(const V *g, V *n) { /* the transpose of `out
 typedef struct { int64_t picture, row, column; } Corner;
 
 static INLINE Corner corner_of(const Job *job, int64_t patch) { /* of its outputs */
-    const int64_t across = (job->width + SIDE - 1) / SIDE, down = (job->height + SIDE - 1) / SIDE;
+    const int64_t across = whole(job->width, SIDE), down = whole(job->height, SIDE);
     const Corner corner = {patch / (across * down), patch / across % down * SIDE, patch % across * SIDE};
     return corner;
 }
@@ -83,21 +86,24 @@ static INLINE Corner corner_of(const Job *job, int64_t patch) { /* of its output
 /* Where the size x size pixels from (row, column) lie in a tensor of so many channels; `outside` stands for the rest. */
 static INLINE void find_pixels(const Job *job, const float *x, Corner from, const int size, int64_t channels, const float *outside,
                                const float **at) {
-    for (int i = 0; i < size; i++) {
-        const int64_t row = from.row + i;
-        const float *line = x + (from.picture * job->height + row) * job->width * channels;
+    for (int i = 0; i < size; i++)
         for (int j = 0; j < size; j++) {
-            const int64_t column = from.column + j;
+            const int64_t row = from.row + i, column = from.column + j;
             const int is_inside = row >= 0 && row < job->height && column >= 0 && column < job->width;
-            at[i * size + j] = is_inside ? line + column * channels : outside;
+            const int64_t pixel = (from.picture * job->height + row) * job->width + column;
+            at[i * size + j] = is_inside ? x + pixel * channels : outside;
         }
-    }
 }
 
-/* Asks for a share of the four rows that begin `below` a patch: the next row of patches finds them in the cache. */
+/* Asks for a share of the four rows that begin `below` a patch: the next row of patches finds them in the cache. They may
+ * lie beyond the end of the tensor, which only costs the request. */
 static INLINE void fetch(const Job *job, const float *x, Corner at, int64_t below, int64_t channels, const int to_write) {
-    const float *from = x + (((at.picture * job->height + at.row + below) * job->width) + at.column * SIDE) * channels;
-    for (int64_t i = 0; i < SIDE * SIDE * channels; i += 16) __builtin_prefetch(from + i, to_write);
+    const int64_t pixel = (at.picture * job->height + at.row + below) * job->width + at.column * SIDE;
+    const uintptr_t from = (uintptr_t)x + (uintptr_t)(pixel * channels) * sizeof *x;
+    for (uintptr_t i = 0; i < SIDE * SIDE * (uintptr_t)channels * sizeof *x; i += 64) {
+        if (to_write) __builtin_prefetch((const void *)(from + i), 1);
+        else __builtin_prefetch((const void *)(from + i), 0);
+    }
 }
 
 /* The 36 numbers of each patch: of the inputs (size 6, which begin one pixel before the outputs) or of a gradient (size 4). */
@@ -212,24 +218,26 @@ static INLINE void add_products(const float *numbers, const float *of_outputs, f
 /* Parts begin ... end - 1 of the work: every part takes its share of the patches, block by block. */
 static INLINE void each_block(int64_t begin, int64_t end, const Job *job, const int is_gradient) {
     const int64_t in = job->in, out = job->out, inputs_apart = apart(job, in), outputs_apart = apart(job, out);
-    const int64_t all = job->pictures * ((job->height + SIDE - 1) / SIDE) * ((job->width + SIDE - 1) / SIDE);
+    const int64_t all = patches_of(job), block = block_of(job);
     for (int64_t part = begin; part < end; part++) {
-        float *numbers = job->scratch + part * scratch_floats(in, out), *products = numbers + PLACES * inputs_apart;
+        float *numbers = job->scratch + part * scratch_floats(job), *products = numbers + PLACES * inputs_apart;
         float *zeros = products + PLACES * outputs_apart, *gradient = job->result + part * PLACES * in * out;
-        memset(zeros, 0, (size_t)(in > out ? in : out) * sizeof *zeros);
-        /* The last block is not full; what is multiplied beyond its end is thrown away, but must not be slow to multiply. */
-        if (!is_gradient) memset(numbers, 0, (size_t)(PLACES * inputs_apart) * sizeof *numbers);
-        else memset(gradient, 0, (size_t)(PLACES * in * out) * sizeof *gradient);
+        memset(zeros, 0, (size_t)larger(in, out) * sizeof *zeros);
+        if (is_gradient) memset(gradient, 0, (size_t)(PLACES * in * out) * sizeof *gradient);
         const int64_t last = all * (part + 1) / job->parts;
-        for (int64_t first = all * part / job->parts; first < last; first += job->block) {
-            const int64_t count = last - first < job->block ? last - first : job->block;
+        for (int64_t first = all * part / job->parts; first < last; first += block) {
+            const int64_t count = smaller(block, last - first), rows = whole(count, ROWS) * ROWS;
             write_numbers(job, job->x, PATCH, in, first, count, zeros, numbers);
             if (is_gradient) write_numbers(job, job->other, SIDE, out, first, count, zeros, products);
             for (int64_t place = 0; place < PLACES; place++) {
-                const float *n = numbers + place * inputs_apart;
-                float *p = products + place * outputs_apart;
-                if (is_gradient) add_products(n, p, gradient + place * in * out, count, in, out);
-                else multiply(n, job->other + place * in * out, p, (count + ROWS - 1) / ROWS * ROWS, in, out);
+                float *n = numbers + place * inputs_apart, *p = products + place * outputs_apart;
+                if (is_gradient) {
+                    add_products(n, p, gradient + place * in * out, count, in, out);
+                } else {
+                    /* Rows beyond the last patch are multiplied, too, and thrown away. */
+                    memset(n + count * in, 0, (size_t)((rows - count) * in) * sizeof *n);
+                    multiply(n, job->other + place * in * out, p, rows, in, out);
+                }
             }
             if (!is_gradient) write_outputs(job, products, first, count);
         }
@@ -249,6 +257,6 @@ static int runs_here(void) {
 #if defined(__x86_64__)
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 #else
-    return 1;
+    return 0; /* vectors of 32 bytes would be slow, and nothing else was measured */
 #endif
 }

@@ -22,7 +22,7 @@ static int check(int64_t pictures, int64_t height, int64_t width, int64_t in, in
     const int64_t pixels = pictures * height * width, filters = in * out;
     float *x = numbers_up_to(pixels * in, 3), *w = numbers_up_to(filters * 9, 3), *g = numbers_up_to(pixels * out, 3);
     float *numbers = malloc((size_t)(36 * filters) * 4), *y = malloc((size_t)(pixels * out) * 4);
-    float *gradient = malloc((size_t)(parts * 36 * filters) * 4), *scratch = malloc((size_t)(parts * scratch_floats(in, out)) * 4);
+    float *gradient = malloc((size_t)(parts * 36 * filters) * 4);
     for (int place = 0; place < 36; place++)
         for (int64_t i = 0; i < in; i++)
             for (int64_t o = 0; o < out; o++) {
@@ -30,7 +30,8 @@ static int check(int64_t pictures, int64_t height, int64_t width, int64_t in, in
                 for (int tap = 0; tap < 9; tap++) sum += coefficient(place, tap) * w[(o * in + i) * 9 + tap];
                 numbers[((place * (out / 16) + o / 16) * in + i) * 16 + o % 16] = (float)sum;
             }
-    Job job = {x, numbers, y, scratch, pictures, height, width, in, out, parts, block_of(in, out)};
+    Job job = {x, numbers, y, NULL, pictures, height, width, in, out, parts};
+    float *scratch = job.scratch = malloc((size_t)(parts * scratch_floats(&job)) * 4);
     convolve(0, parts, &job);
     job.other = g, job.result = gradient;
     filter_gradient(0, parts, &job);
