@@ -1,7 +1,7 @@
 """The paper's second experiment: ResNets on CIFAR10, and a protocol for two CPU cores.
 
 A run of the paper's recipe (200 epochs, full width) takes hours on a GPU; one of the preset ``cpu`` (a quarter of the
-width, one-cycle, bf16 where the CPU has it) 18 minutes on two cores that have none. Any number of processes:
+width, one-cycle, bf16 where the CPU has it) 13 minutes on two cores that have none. Any number of processes:
 ``torchrun --nproc-per-node 8 -m proxact cifar10``.
 """
 
