@@ -36,7 +36,7 @@ def pictures():
 def test_every_candidate_is_measured(pictures):
     from proxact.bench.cifar10 import measure
 
-    check(measure(8, pictures, count=256, rounds=3), count=256)
+    check(measure(8, ("mpu2",), pictures, count=256, rounds=3), count=256)
 
 
 def test_all_see_whole_pictures(pictures, monkeypatch):
@@ -65,8 +65,9 @@ def test_every_measurement_takes_as_many_pictures(pictures, monkeypatch):
     monkeypatch.setattr(
         cifar10, "interleaved", lambda calls, *_, **__: {name: [call() or 1.0] * 3 for name, call in calls.items()}
     )
-    cifar10.measure(16, pictures, 512, 3)
-    assert taken == {"ours": 3 * 512, "usual": 512}  # ReLU is measured beside each of the two others
+    rows = cifar10.measure(16, ("mpu2", "prelu"), pictures, 512, 3)
+    assert list(rows) == ["proxact, relu", "proxact, mpu2", "proxact, prelu", "the usual script, relu"]
+    assert taken == {"ours": 5 * 512, "usual": 512}  # ReLU is measured beside each of the three others
 
 
 @pytest.mark.slow

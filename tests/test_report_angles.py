@@ -11,6 +11,7 @@ import proxact
 from proxact.experiments.runs import Run
 from proxact.monitor import AngleMonitor, CollapseWarning
 from proxact.report import build
+from proxact.report.results import Results
 from proxact.report.sections.angles import by_setting, section
 
 
@@ -95,7 +96,7 @@ def test_no_angles_no_section(tmp_path):
         run.load()
         run.log({"epoch": 1, "score": 1.0})
         summary = run.finish({"score": 1.0})
-    assert section([summary], tmp_path) is None
+    assert section(Results([summary]), tmp_path) is None
     source = build([tmp_path / "runs"], tmp_path / "out")[0].read_text()
     assert 'id="angles"' not in source
     assert 'href="#angles"' not in source

@@ -5,6 +5,7 @@ from random import Random
 
 import pytest
 
+from proxact.report.results import Results
 from proxact.report.sections.ant import findings, macs, section
 from proxact.report.statistics import bootstrap, gain, gain_interval, seeds_needed
 
@@ -42,7 +43,7 @@ def test_the_claim_is_judged_by_the_interval(tmp_path, gain, verdict):
 
 def test_the_section_has_every_row_and_the_figure(tmp_path):
     (tmp_path / "play.gif").write_bytes(b"GIF89a")
-    found = section(made_up(tmp_path, 0.1), tmp_path)
+    found = section(Results(made_up(tmp_path, 0.1)), tmp_path)
     for name in ("relu", "leaky_relu", "prelu", "wta", "mpu2", "leaky_mpu2", "mpu3", "elu", "mlp+"):
         assert f"<td>{name}</td>" in found.body
     assert found.body.count("not run") == 10 * 5
@@ -52,7 +53,7 @@ def test_the_section_has_every_row_and_the_figure(tmp_path):
 
 
 def test_no_runs_no_findings(tmp_path):
-    found = section([], tmp_path)
+    found = section(Results([]), tmp_path)
     assert found.findings == ()
     assert "<figure>" not in found.body
 

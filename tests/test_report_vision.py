@@ -13,6 +13,7 @@ from proxact.experiments.vision.recording import metrics
 from proxact.report import build, markdown
 from proxact.report.html import MISSING
 from proxact.report.pairs import compare
+from proxact.report.results import Results, read_results
 from proxact.report.sections.angles import by_setting
 from proxact.report.sections.paper_tables import PAPER
 from proxact.report.sections.vision import findings, section
@@ -40,7 +41,7 @@ def by_first(rows):
 def shown(tmp_path_factory):
     folder = tmp_path_factory.mktemp("figures")
     runs = [*protocol(), *ablations(), *finetuning(), *protocol("cpu-fast")]
-    return section(runs, folder), folder
+    return section(Results(runs), folder), folder
 
 
 def test_the_table_of_the_protocol(shown):
@@ -122,7 +123,7 @@ def test_other_pictures_make_no_pairs(tmp_path):
     runs = [made("relu", 1, 88.0), made("mpu2", 1, 60.0)]
     runs[1]["config"]["data"] = "idx 99"
     assert len(protocols(runs)) == 2
-    assert "-28" not in section(runs, tmp_path).body
+    assert "-28" not in section(Results(runs), tmp_path).body
 
 
 def test_other_pictures_are_not_the_papers(tmp_path):
@@ -131,9 +132,9 @@ def test_other_pictures_are_not_the_papers(tmp_path):
     tiny = {**made("mpu2", 1, 40.0, "paper"), "experiment": "imagenet"}
     tiny["config"] = {**tiny["config"], "data": "tiny-imagenet, 200 classes, 10000 pictures"}
     whole = {**tiny, "config": {**tiny["config"], "data": "imagenet, 1000 classes, 1281167 pictures"}}
-    cifar, imagenet = tables(section([fashion, tiny], tmp_path).body)
+    cifar, imagenet = tables(section(Results([fashion, tiny]), tmp_path).body)
     assert {row["n"] for row in (*cifar, *imagenet)} == {"0"}
-    _, imagenet = tables(section([fashion, tiny, whole], tmp_path).body)
+    _, imagenet = tables(section(Results([fashion, tiny, whole]), tmp_path).body)
     assert [row["activation"] for row in imagenet if row["n"] == "1"] == ["mpu2"]
 
 
@@ -141,7 +142,7 @@ def test_other_pictures_are_named(tmp_path):
     runs = [made("relu", 1, 93.0)]
     runs[0]["config"]["data"] = "other: idx 99"
     assert findings(runs)[0].startswith("ResNet18 of width 16 on other: idx 99: ReLU reaches 93.00")
-    assert "CIFAR10 on two cores" not in section(runs, tmp_path).body
+    assert "CIFAR10 on two cores" not in section(Results(runs), tmp_path).body
 
 
 def test_ablations_against_the_usual_unit(shown):
@@ -205,7 +206,7 @@ def test_angles_of_every_layer(shown):
 def test_the_papers_rows_once_each_and_ours_beside_them(tmp_path):
     paper = [made("mpu2", seed, 95.0 + seed / 10, "paper") for seed in (1, 2, 3)]
     paper += [made("mpu2", 1, 94.0, "paper", published=True), made("relu", 1, 95.4, "paper-plus2")]
-    cifar, imagenet = tables(section(paper, tmp_path).body)
+    cifar, imagenet = tables(section(Results(paper), tmp_path).body)
     for rows, experiment in ((cifar, "cifar10"), (imagenet, "imagenet")):
         theirs = [row for e in PAPER["tables"].values() if e["experiment"] == experiment for row in e["rows"]]
         assert {row["paper"].split(" ± ")[0] for row in rows} == {f"{row['mean']:.2f}" for row in theirs}
@@ -224,13 +225,13 @@ def test_the_papers_rows_once_each_and_ours_beside_them(tmp_path):
 
 def test_other_recipes_are_named_and_not_mixed_in(tmp_path):
     runs = [*protocol(), made("relu", 1, 10.0, epochs=8)]
-    body = section(runs, tmp_path).body
+    body = section(Results(runs), tmp_path).body
     assert by_first(tables(body)[0])["relu"]["n"] == "5"
     assert "cifar10 cpu-epochs8 (1)" in body
 
 
 def test_no_runs_no_findings(tmp_path):
-    found = section([], tmp_path)
+    found = section(Results([]), tmp_path)
     assert found.findings == ()
     assert "was not run" in found.body
     assert "<figure>" not in found.body
@@ -261,9 +262,23 @@ def test_steps_of_other_kernels_are_not_compared(tmp_path):
     for run in runs:
         if run["activation"] == "mpu2":
             run["machine"] = {**run["machine"], "convolutions": "others"}
-    rows = by_first(tables(section(runs, tmp_path).body)[0])
+    rows = by_first(tables(section(Results(runs), tmp_path).body)[0])
     assert rows["mpu2"]["step"] == ""
     assert rows["prelu"]["step"] == "1.00 (1200/s)"
+
+
+def test_steps_are_the_benchmarks_where_it_was_run(tmp_path):
+    for i, run in enumerate([*protocol(), *protocol("cpu-fast")]):
+        (tmp_path / f"runs/{i}").mkdir(parents=True)
+        (tmp_path / f"runs/{i}/summary.json").write_text(json.dumps(run))
+    measured = {"proxact, mpu2": {"ratio": 1.234, "images_per_second": 567.8}}
+    (tmp_path / "bench").mkdir()
+    (tmp_path / "bench/cifar10.json").write_text(json.dumps({"widths": {"16": measured, "64": {}}}))
+    body = section(read_results([tmp_path]), tmp_path).body
+    slim, fast = (by_first(rows) for rows in tables(body) if "step" in rows[0])
+    assert slim["mpu2"]["step"] == "1.23 (568/s)"
+    assert slim["prelu"]["step"] == "1.00 (1200/s)"  # not in the record
+    assert fast["mpu2"]["step"] == "1.04 (1150/s)"  # another network
 
 
 def test_a_run_without_a_measured_pace(tmp_path):
@@ -272,7 +287,7 @@ def test_a_run_without_a_measured_pace(tmp_path):
     assert kept["last_accuracy"] == 50
     runs = [made("relu", 1, 88.0), made("mpu2", 1, 88.0)]
     runs[1]["metrics"] = kept
-    assert by_first(tables(section(runs, tmp_path).body)[0])["mpu2"]["step"] == ""
+    assert by_first(tables(section(Results(runs), tmp_path).body)[0])["mpu2"]["step"] == ""
 
 
 def test_the_pages_say_what_the_report_says(shown):

@@ -1,8 +1,8 @@
-"""``proxact bench cifar10``: our training against the usual script, and MPU's steps against ReLU's, in one process.
+"""``proxact bench cifar10``: our training against the usual script, other activations' steps against ReLU's.
 
-The usual script: fp32, NCHW, SGD, pictures cropped and flipped one by one by torchvision in a DataLoader's workers.
-Ours: the recipe that each width is trained with, batch and optimiser included: the preset cpu's for the small one, the
-paper's for the whole. All see whole pictures, and as many of them in one measurement.
+All in one process. The usual script: fp32, NCHW, SGD, pictures cropped and flipped one by one by torchvision in a
+DataLoader's workers. Ours: the recipe that each width is trained with, batch and optimiser included: the preset cpu's
+for the small one, the paper's for the whole. All see whole pictures, and as many of them in one measurement.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import itertools
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +24,12 @@ from ..experiments.cifar10 import Cifar10, build, make_trainer
 from ..experiments.vision.formats import make_up
 from ..experiments.vision.parallel import Machine, fast_precision
 from ..experiments.vision.pictures import Pictures
-from ..experiments.vision.presets import plan
+from ..experiments.vision.presets import ACTIVATIONS, plan
 from ..info import origin
 from .timing import interleaved, keep_freed_memory, ratios
 
 FULL, USUAL_BATCH = 64, 128
-OURS, USUAL = "proxact, relu", "the usual script, relu"
+OURS, USUAL = "proxact, {}", "the usual script, relu"
 WORKERS = 2
 
 
@@ -86,7 +86,9 @@ def ours(activation: str, width: int, pictures: Pictures) -> Iterator[None]:
         trainer.step = 0
 
 
-def measure(width: int, pictures: Pictures, count: int, rounds: int) -> dict[str, dict[str, float]]:
+def measure(
+    width: int, activations: Sequence[str], pictures: Pictures, count: int, rounds: int
+) -> dict[str, dict[str, float]]:
     """Images a second of each, and times relative to our ReLU, from ``rounds`` measurements of ``count`` pictures."""
     ours_takes = recipe(width, "relu").batch
 
@@ -100,16 +102,15 @@ def measure(width: int, pictures: Pictures, count: int, rounds: int) -> dict[str
 
         return several
 
-    relu = {OURS: call(ours("relu", width, pictures), ours_takes)}
-    others = {
-        "proxact, mpu2": call(ours("mpu2", width, pictures), ours_takes),
-        USUAL: call(usual(width, pictures), USUAL_BATCH),
-    }
+    base = OURS.format("relu")
+    relu = call(ours("relu", width, pictures), ours_takes)
+    others = {OURS.format(name): call(ours(name, width, pictures), ours_takes) for name in activations}
+    others[USUAL] = call(usual(width, pictures), USUAL_BATCH)
     found: dict[str, dict[str, float]] = {}
     # One after the other: the workers of the usual script fill their queue while somebody else's steps are timed.
     for name, other in others.items():
-        pair = ratios(interleaved({**relu, name: other}, rounds, seconds=3600), OURS)
-        found = {**pair, **found}
+        pair = ratios(interleaved({base: relu, name: other}, rounds, seconds=3600), base)
+        found |= {name: pair[name]} if found else pair
     return {name: {**row, "images_per_second": 1e6 * count / row["microseconds"]} for name, row in found.items()}
 
 
@@ -121,8 +122,9 @@ def run_cifar10(out: Path, quick: bool) -> None:
     record: dict[str, Any] = {**origin(), "precision": fast_precision(), "widths": {}}
     console, table = Console(width=120), Table("ResNet18 of width", "training", "images a second", "time / our ReLU's")
     out.mkdir(parents=True, exist_ok=True)
-    for width in (16,) if quick else (16, FULL):
-        rows = measure(width, pictures, *((256, 3) if quick else (256 if width == FULL else 1024, 9)))
+    settings = {16: (("mpu2",), 256, 3)} if quick else {16: (ACTIVATIONS[1:], 1024, 9), FULL: (("mpu2",), 256, 9)}
+    for width, (activations, count, rounds) in settings.items():
+        rows = measure(width, activations, pictures, count, rounds)
         record["widths"][str(width)] = rows
         for name, row in rows.items():
             spread = f"{row['ratio']:.3f} ({row['ratio_low']:.3f} to {row['ratio_high']:.3f})"

@@ -59,6 +59,8 @@ RECIPES: dict[str, dict[str, Any]] = {
     },
 }
 _FIRST_TABLE = ("relu", "leaky_relu", "prelu", "wta", "mpu2", "leaky_mpu2", "mpu3")
+ACTIVATIONS = (*_FIRST_TABLE, "gelu", "silu")
+"""What is compared: the paper's first table, and two that users would ask for."""
 _OF_THE_UNIT = ("grouping", "alpha", "learn_angle")
 
 

@@ -1,1 +1,1 @@
-"""One file per section of the page: ``ORDER`` and ``section(summaries, figures) -> Section``."""
+"""One file per section of the page: ``ORDER`` and ``section(results, figures) -> Section``."""

@@ -13,6 +13,7 @@ from typing import Any
 from ...monitor.figure import PANELS, draw_panel, value
 from ...monitor.rows import read_rows
 from ..html import Section, bullets, paragraph, picture, table, text
+from ..results import Results
 from ..statistics import mean_and_deviation
 
 ORDER = 80
@@ -20,9 +21,9 @@ FILE = "angles.jsonl"
 Rows = list[dict[str, Any]]
 
 
-def section(summaries: Sequence[dict[str, Any]], figures: Path) -> Section | None:
+def section(results: Results, figures: Path) -> Section | None:
     """None where no run recorded an angle."""
-    found = by_setting(summaries)
+    found = by_setting(results.runs)
     if not found:
         return None
     parts = [

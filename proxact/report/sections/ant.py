@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from ...cost import cost
 from ...models.mlp import ANT_UNITS, mlp
 from ..html import MISSING, Section, bullets, paragraph, picture, table
+from ..results import Results
 from ..statistics import bootstrap, gain, gain_interval, mean_and_deviation, place, seeds_needed
 from .paper_tables import PAPER
 
@@ -23,8 +24,8 @@ _TABLES = {"mlp": "tab:ppo_ant", "mlp+": "tab:ppo_ant_same_macs"}
 ACTIVATIONS = [*(row["activation"] for row in PAPER["tables"]["tab:ppo_ant"]["rows"]), "elu"]
 
 
-def section(summaries: Sequence[dict[str, Any]], figures: Path) -> Section:
-    runs = [run for run in summaries if run["experiment"] == "ant" and run["config"]["preset"] == "paper"]
+def section(results: Results, figures: Path) -> Section:
+    runs = [run for run in results.runs if run["experiment"] == "ant" and run["config"]["preset"] == "paper"]
     parts = [
         paragraph(
             "PPO with IsaacGym's settings teaches an ant to run: 4,096 ants, 16 steps, 500 epochs. Ours is MuJoCo's "

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from ... import explorer
 from ..html import Section
+from ..results import Results
 
 ORDER = 95
 
 
-def section(summaries: Sequence[dict[str, Any]], figures: Path) -> Section:
+def section(results: Results, figures: Path) -> Section:
     return Section("explorer", "Explorer", explorer.frame())

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from ...experiments.fit import ACTIVATIONS, LEARNING_RATES, TARGETS
 from ..fit_runs import by_activation, is_main, merged, of_largest_scale, overall
 from ..html import MISSING, Section, bullets, paragraph, picture, table, text
+from ..results import Results
 from ..statistics import geometric_mean, mean_and_deviation, place
 
 ORDER = 10
@@ -21,8 +22,8 @@ _SHOWN_WIDTHS = (4, 8, 16, 39)
 _TIMES_PARAMETERS = {"maxout": "1.5x", "crelu": "1.5x"}
 
 
-def section(summaries: Sequence[dict[str, Any]], figures: Path) -> Section:
-    runs, others = of_largest_scale(merged([run for run in summaries if run["experiment"] == "fit"]))
+def section(results: Results, figures: Path) -> Section:
+    runs, others = of_largest_scale(merged([run for run in results.runs if run["experiment"] == "fit"]))
     parts = [
         paragraph(
             "Networks with one hidden layer fit a function from R^2 to R^2 that is itself such a network, of width 2. "

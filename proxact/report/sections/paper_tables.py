@@ -9,13 +9,14 @@ from typing import Any
 
 from ...experiments.vision.pictures import OTHER
 from ..html import MISSING, Section, paragraph, table, text
+from ..results import Results
 from ..statistics import mean_and_deviation, place
 
 ORDER = 90
 PAPER = json.loads((Path(__file__).parent.parent / "paper.json").read_text())
 
 
-def section(summaries: Sequence[dict[str, Any]], figures: Path) -> Section:
+def section(results: Results, figures: Path) -> Section:
     parts = [
         paragraph(
             "The numbers in the paper's columns are quoted as printed, with a remark where they cannot be right. Ours "
@@ -23,7 +24,7 @@ def section(summaries: Sequence[dict[str, Any]], figures: Path) -> Section:
         )
     ]
     for name, entry in PAPER["tables"].items():
-        rows = [_row(row, entry, summaries) for row in entry["rows"]]
+        rows = [_row(row, entry, results.runs) for row in entry["rows"]]
         headers = ["network", "activation", "paper", "paper, max", "paper, MACs", "ours", "n", "hardware", "date"]
         parts.append(f"<h3>{text(entry['title'])}</h3>")
         parts.append(f'<p class="note">{text(name)}; {text(entry["metric"])}</p>{table(headers, rows)}')

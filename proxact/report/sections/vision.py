@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..html import Section, bullets, paragraph, picture, text
+from ..results import Results
 from ..vision import figures as pictures
 from ..vision.paper import tables
 from ..vision.protocol import NOTE, describe, is_cifar10, note, numbers, sentences, setting
@@ -17,8 +18,8 @@ from ..vision.units import ablations, finetuned, finetuning
 ORDER = 20
 
 
-def section(summaries: Sequence[dict[str, Any]], figures: Path) -> Section:
-    found = protocols(summaries)
+def section(results: Results, figures: Path) -> Section:
+    summaries, found = results.runs, protocols(results.runs)
     parts: list[str] = []
     for i, protocol in enumerate(found):
         same = sum(other.recipe == protocol.recipe for other in found[:i])
@@ -26,7 +27,8 @@ def section(summaries: Sequence[dict[str, Any]], figures: Path) -> Section:
         name, said = describe(protocol.config), bullets(sentences(protocol))
         where = ", CIFAR10" if is_cifar10(protocol.config) else ""
         parts.append(f"<h3>{text(name)}{where} on two cores</h3>" + paragraph(setting(protocol)) + said)
-        parts.append(numbers(protocol) + ("" if i else note(NOTE)) + _drawn(protocol, figures, stem))
+        shown = numbers(protocol, results.benchmarks.get("cifar10")) + ("" if i else note(NOTE))
+        parts.append(shown + _drawn(protocol, figures, stem))
         if protocol.variants:
             body, more = ablations(protocol)
             parts.append(f"<h3>{text(name)}: other angles and groups</h3>{bullets(more)}{body}")

@@ -19,8 +19,8 @@ NOTE = (
     "last epochs, seed by seed (same initial weights, same order of the data), in points, with its 95 % t interval; p "
     "after Holm's correction over this table. Best epoch, as the paper prints it: chosen by the test pictures, so too "
     "high; mean and largest over the seeds. MACs: a forward pass of a batch, by the paper's rule, which counts nothing "
-    "for GELU and SiLU. Step: time of a training step over ReLU's, median over the pairs, and pictures a second; runs "
-    "may have shared the machine with others, so proxact bench cifar10 is the better measure."
+    "for GELU and SiLU. Step: time of a training step over ReLU's, and pictures a second, as measured by proxact bench "
+    "cifar10; without its record, the median over pairs of runs, which may have shared the machine with others."
 )
 
 
@@ -33,7 +33,7 @@ def comparisons(protocol: Protocol) -> dict[str, Comparison]:
     return compare(_others(protocol), protocol.of("relu"))
 
 
-def numbers(protocol: Protocol) -> str:
+def numbers(protocol: Protocol, benchmark: dict[str, Any] | None = None) -> str:
     headers = ["activation", "last epoch", "against ReLU", "Holm's p", "pairs", "best epoch", "max", "MACs", "step"]
     found, rows = comparisons(protocol), []
     for name in in_order({*ACTIVATIONS, *protocol.activations}):
@@ -45,9 +45,18 @@ def numbers(protocol: Protocol) -> str:
         best = [run["metrics"]["best_accuracy"] for run in runs]
         cells = [name, mean_and_deviation([*map(score, runs)], "{:.2f}"), *against]
         cells += [f"{statistics.fmean(best):.2f}", f"{max(best):.2f}", macs(protocol.config, name)]
-        rows.append([*cells, step_time(runs, protocol.of("relu")), len(runs), *place(runs)])
+        step = benched(protocol.config, name, benchmark) or step_time(runs, protocol.of("relu"))
+        rows.append([*cells, step, len(runs), *place(runs)])
     left_out = unpaired(_others(protocol), protocol.of("relu"), "ReLU")
     return table([*headers, "n", "hardware", "date"], rows) + "".join(map(note, left_out))
+
+
+def benched(config: dict[str, Any], activation: str, benchmark: dict[str, Any] | None) -> str:
+    """From the record of ``proxact bench cifar10``, which has a ResNet18 of some widths."""
+    if benchmark is None or config["model"] != "resnet18":
+        return ""
+    row = benchmark["widths"].get(str(config["width"]), {}).get(f"proxact, {activation}")
+    return _step(row["ratio"], row["images_per_second"]) if row else ""
 
 
 def step_time(runs: list[Run], base: list[Run]) -> str:
@@ -58,7 +67,11 @@ def step_time(runs: list[Run], base: list[Run]) -> str:
     if not known:
         return ""
     ratio = statistics.median(other / speed for speed, other in known)
-    return f"{ratio:.2f} ({statistics.median(speed for speed, _ in known):.0f}/s)"
+    return _step(ratio, statistics.median(speed for speed, _ in known))
+
+
+def _step(ratio: float, speed: float) -> str:
+    return f"{ratio:.2f} ({speed:.0f}/s)"
 
 
 def _where(run: Run) -> tuple[Any, ...]:

@@ -12,10 +12,10 @@ import torch
 
 from ...cost import cost
 from ...experiments.cifar10 import Cifar10, build
+from ...experiments.vision.presets import ACTIVATIONS
 from ...nn import MPU
 
 RECIPES = {"cpu": "ResNet18", "cpu-fast": "second architecture"}
-ACTIVATIONS = ("relu", "leaky_relu", "prelu", "wta", "mpu2", "leaky_mpu2", "mpu3", "gelu", "silu")
 _FREE = ("activation", "seed", "preset", "start", "grouping", "alpha", "learn_angle")
 """Fields in which runs of a protocol may differ; where they agree in all others, equal seeds make a pair."""
 Run = dict[str, Any]
