@@ -48,6 +48,14 @@ def check_fraction(name: str, value: object) -> None:
         raise ValueError(f"{name} must be a float in [0, 1], got {value}")
 
 
+def check_not_negative(name: str, value: object, whole: bool = False) -> None:
+    allowed = "an int >= 0" if whole else "a number >= 0"
+    if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
+        raise TypeError(f"{name} must be {allowed}, got {value!r}")
+    if not value >= 0:  # also not a number
+        raise ValueError(f"{name} must be {allowed}, got {value}")
+
+
 def raise_if(condition: Tensor, error: type[Exception], message: str, *values: object) -> None:
     """Raise ``error(message.format(*values))`` where any entry of ``condition`` holds and its values can be read.
 

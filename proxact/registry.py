@@ -70,7 +70,7 @@ _PROXES = {
     name: functools.partial(Prox, name) for name in CATALOGUE if name not in {*_ELEMENTWISE, *_ALONG_CHANNELS, *SETS}
 }
 
-_MPU_NAME = re.compile(r"(leaky_)?mpu(\d*)")
+_MPU_NAME = re.compile(r"(leaky_)?mpu(\d+)")
 _LISTED_M = (2, 3, 4, 5, 6, 8)
 
 
@@ -78,6 +78,12 @@ def names() -> list[str]:
     """The known names. ``mpu<m>`` and ``leaky_mpu<m>`` work for every m; the usual ones are listed."""
     units = [f"{leaky}mpu{m}" for leaky in ("", "leaky_") for m in ("", *_LISTED_M)]
     return sorted([*_ELEMENTWISE, *_ALONG_CHANNELS, *SETS, *_PROXES, *units])
+
+
+def canonical(name: str) -> str:
+    """The one way to write a name: small letters, ``_``, and m given."""
+    key = name.lower().replace("-", "_")
+    return f"{key}2" if key in ("mpu", "leaky_mpu") else key
 
 
 def get(name: str, **arguments: Any) -> nn.Module:
@@ -94,9 +100,9 @@ def get(name: str, **arguments: Any) -> nn.Module:
     """
     if not isinstance(name, str):
         raise TypeError(f"name must be a string, got {name!r}")
-    key = name.lower().replace("-", "_")
+    key = canonical(name)
     if match := _MPU_NAME.fullmatch(key):
-        return (LeakyMPU if match[1] else MPU)(int(match[2] or 2), **arguments)
+        return (LeakyMPU if match[1] else MPU)(int(match[2]), **arguments)
     if make := _ALONG_CHANNELS.get(key) or _PROXES.get(key):
         return make(**arguments)
     if key in SETS:

@@ -110,6 +110,11 @@ def test_fine_tuning_starts_from_the_trained_network(tmp_path, pictures, capsys)
         assert summary["metrics"]["score"] > 30
     with pytest.raises(RunError, match="finished run"):
         read_start(tmp_path)
+    with pytest.raises(ValueError, match=r"width must be 8, that of cpu.*, got 16"):
+        list(plan("cpu", ("mpu2",), (1,), {"width": 16}, begin=begin))
+    again = read_start(tmp_path / "tuned-mpu2")
+    with pytest.raises(RunError, match=r"learn_angle must be True, that of .*, got False"):
+        again.net(Cifar10("mpu2", width=8, learn_angle=False))
 
 
 def test_crops_grow_in_a_share_of_the_epochs(pictures):

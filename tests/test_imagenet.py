@@ -1,5 +1,6 @@
 """ImageNet: recipes, several processes as one, and trainings that survive SIGKILL."""
 
+import importlib.util
 import json
 import os
 import signal
@@ -188,6 +189,16 @@ def test_settings_that_cannot_be():
         one("deit_tiny", size=30)
     with pytest.raises(ValueError, match="first_epochs must be in"):
         one("deit_tiny", epochs=10)
+    with pytest.raises(ValueError, match="warm_up must be left out for resnet18"):
+        one("resnet18", warm_up=True)
+    with pytest.raises(ValueError, match="alpha must be a float in"):
+        one("resnet18", alpha=9.0)
+
+
+def test_what_is_missing_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "timm" else name)
+    with pytest.raises(RunError, match=r"needs timm: pip install 'proxact\[vision\]'"):
+        imagenet.prepare(tmp_path, tmp_path)
 
 
 def arguments(data, runs, **given):

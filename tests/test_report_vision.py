@@ -132,9 +132,13 @@ def test_other_pictures_are_not_the_papers(tmp_path):
     tiny = {**made("mpu2", 1, 40.0, "paper"), "experiment": "imagenet"}
     tiny["config"] = {**tiny["config"], "data": "tiny-imagenet, 200 classes, 10000 pictures"}
     whole = {**tiny, "config": {**tiny["config"], "data": "imagenet, 1000 classes, 1281167 pictures"}}
-    cifar, imagenet = tables(section(Results([fashion, tiny]), tmp_path).body)
+    body = section(Results([fashion, tiny]), tmp_path).body
+    assert "are others: cifar10 paper (1), imagenet paper (1)." in body
+    cifar, imagenet = tables(body)
     assert {row["n"] for row in (*cifar, *imagenet)} == {"0"}
-    _, imagenet = tables(section(Results([fashion, tiny, whole]), tmp_path).body)
+    body = section(Results([fashion, tiny, whole]), tmp_path).body
+    assert "are others: cifar10 paper (1), imagenet paper (1)." in body
+    _, imagenet = tables(body)
     assert [row["activation"] for row in imagenet if row["n"] == "1"] == ["mpu2"]
 
 
@@ -279,6 +283,24 @@ def test_steps_are_the_benchmarks_where_it_was_run(tmp_path):
     assert slim["mpu2"]["step"] == "1.23 (568/s)"
     assert slim["prelu"]["step"] == "1.00 (1200/s)"  # not in the record
     assert fast["mpu2"]["step"] == "1.04 (1150/s)"  # another network
+
+
+def test_unlike_pairs_and_a_lone_relu_run_are_named(tmp_path):
+    runs = [*protocol(), made("relu", 6, 80.0)]
+    assert "convolution kernels" not in section(Results(runs), tmp_path).body
+    for run in runs:
+        if run["activation"] == "mpu2" and run["seed"] > 3:
+            run["machine"] = {**run["machine"], "convolutions": "others"}
+    body = section(Results(runs), tmp_path).body
+    assert "convolution kernels: mpu2 2 of 5." in body
+    assert "relu: its mean counts seed 6, which no other has." in body
+
+
+def test_minutes_are_those_of_the_runs_with_most_threads():
+    runs = protocol()
+    for run in runs[1:]:
+        run["machine"], run["wall_seconds"] = {**run["machine"], "threads": 1}, 3000.0
+    assert sentences(protocols(runs)[0])[0].endswith("(5 seeds, 13 min a run on 2 cores).")
 
 
 def test_a_run_without_a_measured_pace(tmp_path):

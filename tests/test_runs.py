@@ -132,6 +132,27 @@ def test_two_processes_on_one_folder(tmp_path):
     count_up(tmp_path)  # a killed process holds nothing
 
 
+def test_a_forked_process_does_not_hold_its_parents_folder(tmp_path):
+    """Readers of pictures are forked; they end seconds after a trainer that was killed."""
+    script = (
+        "import os, sys, time; from pathlib import Path; from proxact.experiments.runs import Run\n"
+        "with Run(Path(sys.argv[1]), 'test', 'relu', 1, {'steps': 5}):\n"
+        "    child = os.fork()\n"
+        "    if not child: time.sleep(60)\n"
+        "    print(child, flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True) as holder:
+        child = int(holder.stdout.readline())
+        with pytest.raises(RunError, match=f"in use by process {holder.pid}"), open_run(tmp_path):
+            pass
+        holder.kill()
+        holder.wait()
+        try:
+            count_up(tmp_path)
+        finally:
+            os.kill(child, signal.SIGKILL)
+
+
 def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path):
     with open_run(tmp_path) as run:
         run.load()

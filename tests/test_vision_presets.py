@@ -61,8 +61,16 @@ def test_a_changed_recipe_has_another_name_and_folder():
     (published,) = plan("paper", ("mpu2",), (1,), published=True)
     assert published.preset == "paper-as-published"
     assert len({*names.values(), published.preset}) == 7
-    (relu,) = plan("paper", ("relu",), (1,), {"grouping": "text"}, published=True)
-    assert relu.preset == "paper"  # there is no unit to change
+    for relu in (
+        *plan("paper", ("relu",), (1,), {"grouping": "text"}),
+        *plan("paper", ("relu",), (1,), published=True),
+    ):
+        assert relu.preset == "paper"  # there is no unit to change
+
+
+def test_names_are_written_in_one_way():
+    (one,) = plan("paper", ("Leaky-MPU",), (1,))
+    assert (one.activation, one.label) == ("leaky_mpu2", "paper/resnet18/leaky_mpu2/seed1")
 
 
 @pytest.mark.parametrize(
@@ -114,9 +122,15 @@ def test_all_activations_of_a_seed_start_from_the_same_weights():
     ("given", "message"),
     [
         ({"micro_batch": 48}, "micro_batch must divide batch = 128, got 48"),
-        ({"warmup": 300.0}, r"warmup must be in \[0, 200\)"),
+        ({"warmup": 300.0, "schedule": "one-cycle"}, r"warmup must be in \[0, 200\)"),
+        ({"warmup": 5.0}, "warmup must be left out with the schedule cosine, which has none, got 5.0"),
+        ({"padding": -1}, "padding must be an int >= 0, got -1"),
+        ({"extra_epochs": -300}, "extra_epochs must be an int >= 0, got -300"),
+        ({"peak": -1.0}, "peak must be a number >= 0, got -1.0"),
+        ({"momentum": -2.0}, r"momentum must be a float in \[0, 1\], got -2.0"),
+        ({"alpha": 9.0}, "alpha must be a float in .*, got 9.0"),
         ({"width": 4}, "width must be at least 8"),
-        ({"small_share": 1.5}, r"small_share must be in \[0, 1\], got 1.5"),
+        ({"small_share": 1.5}, r"small_share must be a float in \[0, 1\], got 1.5"),
         ({"grouping": "rows"}, "grouping must be one of"),
         ({"sync_bn": True}, "sync_bn needs GPUs"),
     ],
@@ -127,6 +141,27 @@ def test_wrong_settings(given, message):
         list(plan("paper", ("mpu2",), (1,), given))
     with pytest.raises(ValueError, match="preset must be one of"):
         list(plan("papr"))
+    with pytest.raises(ValueError, match="grouping must be left out with as_published, which sets it, got text"):
+        list(plan("paper", given={"grouping": "text"}, published=True))
+
+
+def test_a_batch_is_divided_among_the_processes(monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    (one,) = plan("paper", ("relu",), (1,))
+    assert one.micro_batch == 32
+    monkeypatch.setenv("WORLD_SIZE", "3")
+    with pytest.raises(ValueError, match="batch must be a multiple of the 3 processes, got 128"):
+        list(plan("paper", ("relu",), (1,)))
+
+
+def test_the_command_prints_every_networks_configuration(capsys, monkeypatch):
+    from proxact.experiments.vision.command import cifar10
+
+    monkeypatch.setattr("proxact.bench.timing.keep_freed_memory", lambda: None)  # it starts the process again
+    cifar10("paper-deeper", dry_run=True)
+    shown = capsys.readouterr().out
+    assert [name for name in ("resnet34", "resnet50") if f"model           {name}" in shown] == ["resnet34", "resnet50"]
+    assert shown.count("cifar10, relu:") == 2  # once for all seeds
 
 
 def test_recipes_name_fields():

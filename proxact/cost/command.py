@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import importlib
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +15,7 @@ from torch import nn
 from .._checks import check_positive_int
 from ..models import CIFAR_RESNETS, cifar_resnet
 from ..models.mlp import ANT_UNITS, mlp
+from ..registry import canonical
 from .count import cost
 from .result import Cost
 
@@ -106,7 +106,7 @@ def _beside_paper(network: str, activation: str, found: Cost) -> list[str]:
     if found.rule != "paper":
         return []
     name, said = NETWORKS[network].name_in_paper, {}
-    key = re.sub(r"mpu$", "mpu2", activation.lower().replace("-", "_"))
+    key = canonical(activation)
     for row in [row for table in PAPER["tables"].values() for row in table["rows"] if "macs" in row]:
         if (row["network"], row["activation"]) == (name, key):
             macs, extra = row["macs"], row.get("extra_epochs", 0)

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .._checks import check_choice, check_positive_int
+from .._checks import check_choice, check_fraction, check_not_negative, check_positive_int
 from ..models import CIFAR_RESNETS, CifarFast, cifar_resnet
 from ..registry import get
 from .vision.augment import InMemory
@@ -78,7 +78,8 @@ class Cifar10:
     preset: str = "paper"
 
     def __post_init__(self) -> None:
-        get(self.activation)
+        check_choice("grouping", self.grouping, tuple(GROUPINGS))
+        get(self.activation, **unit_arguments(self.activation, self.grouping, self.alpha, self.learn_angle))
         check_choice("model", self.model, MODELS)
         check_choice("optimizer", self.optimizer, tuple(OPTIMIZERS))
         check_choice("decay", self.decay, DECAYS)
@@ -86,7 +87,6 @@ class Cifar10:
         check_choice("pad", self.pad, ("zero", "reflect"))
         check_choice("flip", self.flip, ("random", "alternate"))
         check_choice("precision", self.precision, tuple(PRECISIONS))
-        check_choice("grouping", self.grouping, tuple(GROUPINGS))
         for name in ("width", "epochs", "batch", "micro_batch"):
             check_positive_int(name, getattr(self, name))
         if self.batch % self.micro_batch:
@@ -96,8 +96,12 @@ class Cifar10:
             raise ValueError(f"width must be at least 8, got {self.width}")
         if not 8 <= self.small <= 32:
             raise ValueError(f"small must be a side from 8 to 32 pixels, got {self.small}")
-        if not 0 <= self.small_share <= 1:
-            raise ValueError(f"small_share must be in [0, 1], got {self.small_share}")
+        for name in ("label_smoothing", "momentum", "bn_momentum", "small_share"):
+            check_fraction(name, getattr(self, name))
+        for name in ("peak", "low", "rest_scale", "weight_decay"):
+            check_not_negative(name, getattr(self, name))
+        for name in ("padding", "extra_epochs"):
+            check_not_negative(name, getattr(self, name), whole=True)
         if not 0 <= self.warmup < self.all_epochs:
             raise ValueError(f"warmup must be in [0, {self.all_epochs}) epochs, got {self.warmup}")
         check_sync_bn(self.sync_bn)

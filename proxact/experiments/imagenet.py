@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import importlib.util
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -17,8 +18,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .._checks import check_choice, check_positive_int
-from ..registry import get
+from .._checks import check_choice, check_not_negative, check_positive_int
+from ..registry import canonical, get
 from .runs import RunError
 from .vision.folders import Folders, Mix, find
 from .vision.optimise import DECAYS, groups
@@ -35,7 +36,6 @@ ACTIVATIONS = {
     "resnet50": ("relu",),
     "deit_tiny": ("relu", "mpu2", "mpu3"),
 }
-RESNET: dict[str, Any] = {}
 _OF_RESNETS = ("milestones", "momentum")
 _OF_DEIT = ("low", "first_epochs", "warm_up", "clip", "label_smoothing", "mixup", "cutmix", "randaugment", "erasing")
 _FIXED_OF_RESNETS = {
@@ -100,12 +100,14 @@ class Imagenet:
     preset: str = "paper"
 
     def __post_init__(self) -> None:
-        get(self.activation)
+        get(self.activation, **self.unit_arguments())
         check_choice("model", self.model, tuple(MODELS))
         check_choice("decay", self.decay, DECAYS)
         check_choice("precision", self.precision, tuple(PRECISIONS))
         for name in ("epochs", "batch", "micro_batch", "size"):
             check_positive_int(name, getattr(self, name))
+        for name in ("rate", "weight_decay"):
+            check_not_negative(name, getattr(self, name))
         if self.batch % self.micro_batch:
             raise ValueError(f"micro_batch must divide batch = {self.batch}, got {self.micro_batch}")
         if self.is_transformer and (self.size % 16 or self.micro_batch % 2):
@@ -125,6 +127,9 @@ class Imagenet:
     def label(self) -> str:
         return f"{self.preset}/{self.model}/{self.activation}/seed{self.seed}"
 
+    def unit_arguments(self) -> dict[str, Any]:
+        return {"alpha": self.alpha, "learnable": self.learn_angle} if is_unit(self.activation) else {}
+
     def learning_rate(self) -> Schedule:
         if self.is_transformer:
             return held_cosine(self.rate, self.epochs, self.first_epochs, self.warm_up, self.low)
@@ -136,10 +141,13 @@ def plan(
 ) -> Iterator[Imagenet]:
     """Every training. ``given`` replaces fields of the paper's recipe, and is then named in the run's preset."""
     check_choice("model", model, tuple(MODELS))
+    for name in ("warm_up", "first_epochs"):
+        if name in given and not model.startswith("deit"):
+            raise ValueError(f"{name} must be left out for {model}, whose recipe has none, got {given[name]}")
     fields = {field.name: field.default for field in dataclasses.fields(Imagenet)}
-    base = {**fields, **(DEIT if model.startswith("deit") else RESNET)}
+    base = {**fields, **(DEIT if model.startswith("deit") else {})}
     for seed in seeds:
-        for activation in activations or ACTIVATIONS[model]:
+        for activation in map(canonical, activations or ACTIVATIONS[model]):
             own = {n: v for n, v in given.items() if is_unit(activation) or n not in ("alpha", "learn_angle")}
             words = [f"{n.replace('_', '')}{v}".replace(" ", "") for n, v in own.items() if v != base[n]]
             named = {"activation": activation, "seed": seed, "model": model, "preset": "-".join(["paper", *words])}
@@ -148,14 +156,11 @@ def plan(
 
 def build(run: Imagenet, classes: int) -> nn.Module:
     """timm's network. Weights come from the seed alone: all activations of a seed share them."""
-    try:
-        import timm
-    except ModuleNotFoundError as error:
-        raise RunError(f"proxact imagenet needs {error.name}: pip install 'proxact[vision]'") from error
-    unit = {"alpha": run.alpha, "learnable": run.learn_angle} if is_unit(run.activation) else {}
+    import timm
+
     own = {"img_size": run.size} if run.is_transformer else {"zero_init_last": True}
     # A transformer's channels lie last. The factory is called once for each site.
-    layer = functools.partial(get, run.activation, dim=-1 if run.is_transformer else 1, **unit)
+    layer = functools.partial(get, run.activation, dim=-1 if run.is_transformer else 1, **run.unit_arguments())
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(run.seed)
         return timm.create_model(MODELS[run.model], pretrained=False, num_classes=classes, act_layer=layer, **own)
@@ -244,6 +249,9 @@ def make_trainer(run: Imagenet, source: Folders, machine: Machine, fabric: Any) 
 
 def prepare(data: Path, runs: Path) -> Path:
     """The folder with train and val; an archive is unpacked into ``runs/unpacked``."""
+    for name in ("timm", "torchvision"):
+        if importlib.util.find_spec(name) is None:
+            raise RunError(f"proxact imagenet needs {name}: pip install 'proxact[vision]'")
     return find(data, runs / "unpacked")
 
 

@@ -67,7 +67,7 @@ class Run:
         try:
             self._check_config()
         except RunError:
-            os.close(self._lock)
+            _release_lock(self._lock)
             raise
         self._old_handler = _on_interrupt(self._request_stop)
         self._origin = origin()  # of the code that runs: the tree may change under a long run
@@ -78,7 +78,7 @@ class Run:
             signal.signal(signal.SIGINT, self._old_handler)
         if self._tensorboard is not None:
             self._tensorboard.close()
-        os.close(self._lock)
+        _release_lock(self._lock)
 
     @property
     def is_finished(self) -> bool:
@@ -224,7 +224,23 @@ def _take_lock(folder: Path) -> int:
         raise RunError(f"{folder} is in use by process {owner}; wait for it or choose another folder") from None
     os.ftruncate(handle, 0)
     os.write(handle, str(os.getpid()).encode())
+    _held.add(handle)
     return handle
+
+
+def _release_lock(handle: int) -> None:
+    _held.discard(handle)
+    os.close(handle)
+
+
+def _forget_locks() -> None:
+    """In a process forked from this one, such as a reader of pictures: it would hold the lock longer than its owner."""
+    while _held:
+        os.close(_held.pop())
+
+
+_held: set[int] = set()
+os.register_at_fork(after_in_child=_forget_locks)
 
 
 def _on_interrupt(handler: Callable[[int, FrameType | None], None]) -> Any:

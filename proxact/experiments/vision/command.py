@@ -129,11 +129,8 @@ def cifar10(
     try:
         begin = read_start(from_) if from_ is not None else None
         planned = list(plan(preset, activations, seeds, given, as_published, begin))
-        shown: set[str] = set()
-        for one in planned:
-            if is_first() and one.activation not in shown:
-                print(experiment.describe(one), flush=True)
-            shown.add(one.activation)
+        if is_first():
+            print("\n".join(experiment.describe(one) for one in planned if one.seed == planned[0].seed), flush=True)
         if dry_run:
             return
         pictures = experiment.data(data, cache or runs)

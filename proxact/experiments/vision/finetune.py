@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from ..runs import RunError
-from .units import unit_arguments
+from .units import is_unit, unit_arguments
 
 if TYPE_CHECKING:
     from ..cifar10 import Cifar10
@@ -36,6 +36,9 @@ class Start:
         net.load_state_dict(self.state)
         before = self.config["activation"]
         if run.activation == before:
+            for name in ("grouping", "alpha", "learn_angle") if is_unit(before) else ():
+                if getattr(run, name) != own[name]:
+                    raise RunError(f"{name} must be {own[name]}, that of {self.label}, got {getattr(run, name)}")
             return net
         if before != "relu":
             raise RunError(f"activation must be {before}, that of {self.label}, or start from a run with relu")

@@ -105,8 +105,6 @@ def start(precision: str) -> Fabric:
 
 
 def share_of(fabric: Fabric, batch: int, micro_batch: int) -> Share:
-    if batch % micro_batch:
-        raise ValueError(f"micro_batch must divide batch = {batch}, got {micro_batch}")
     return Share(fabric.global_rank, fabric.world_size, batch // micro_batch)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..._checks import check_choice
+from ...registry import canonical
 from ..cifar10 import FIELDS, Cifar10
 from .finetune import Start
 from .parallel import fast_precision, world_size
@@ -108,12 +109,16 @@ def plan(
     """
     check_choice("preset", preset, tuple(PRESETS))
     chosen, given = PRESETS[preset], dict(given or {})
+    if published and (own := sorted(set(given) & set(_OF_THE_UNIT))):
+        raise ValueError(f"{own[0]} must be left out with as_published, which sets it, got {given[own[0]]}")
     if begin is not None:
-        given |= {"model": begin.config["model"], "width": begin.config["width"]}
+        for name in ("model", "width"):
+            if given.setdefault(name, begin.config[name]) != begin.config[name]:
+                raise ValueError(f"{name} must be {begin.config[name]}, that of {begin.label}, got {given[name]}")
     models = (given.pop("model"),) if "model" in given else chosen.models
     for seed in seeds or chosen.seeds:
         for model in models:
-            for activation in activations or chosen.activations:
+            for activation in map(canonical, activations or chosen.activations):
                 yield _one(chosen, model, activation, seed, given, published, begin)
 
 
@@ -130,8 +135,12 @@ def _one(
     if base["precision"] == "auto":
         base["precision"] = fast_precision()
     settings = {**base, **given}
+    if "warmup" in given and settings["schedule"] == "cosine":
+        raise ValueError(f"warmup must be left out with the schedule cosine, which has none, got {given['warmup']}")
     # Without --micro-batch a batch is divided among the processes; batch norm then sees less, and the name says so.
     if "micro_batch" not in given:
+        if settings["batch"] % world_size():
+            raise ValueError(f"batch must be a multiple of the {world_size()} processes, got {settings['batch']}")
         settings["micro_batch"] = settings["batch"] // world_size()
     base["micro_batch"] = settings["batch"]
     if settings["sync_bn"] and settings["micro_batch"] * world_size() == settings["batch"]:

@@ -6,18 +6,19 @@ import math
 import re
 from typing import Any
 
+from ...nn import MPU
+from ...registry import canonical
+
 GROUPINGS = {
     "channels": "neighbouring channels at one pixel (axis 1)",
     "text": "neighbours after everything but the batch is flattened, as the paper writes",
     "last": "neighbouring pixels of a row (last axis), as the published code does",
 }
 _DIMS = {"channels": 1, "text": "flat", "last": -1}
-SMALLEST_LEARNT = math.pi / 4 - 25 / 32
-"""A learnt angle stays above this many radians."""
 
 
 def is_unit(activation: str) -> bool:
-    return re.fullmatch(r"(leaky_)?mpu\d*", activation.lower().replace("-", "_")) is not None
+    return re.fullmatch(r"(leaky_)?mpu\d+", canonical(activation)) is not None
 
 
 def unit_arguments(activation: str, grouping: str, alpha: float, learn_angle: bool) -> dict[str, Any]:
@@ -33,4 +34,9 @@ def as_published(activation: str) -> dict[str, Any]:
     There the angle is trained in the leaky unit alone; ours then starts from the smallest angle that can be learnt.
     """
     is_leaky = activation.lower().startswith("leaky")
-    return {"grouping": "last", "alpha": SMALLEST_LEARNT if is_leaky else 0.0, "learn_angle": is_leaky}
+    return {"grouping": "last", "alpha": _smallest_learnt() if is_leaky else 0.0, "learn_angle": is_leaky}
+
+
+def _smallest_learnt() -> float:
+    """A learnt angle stays above this many radians."""
+    return math.pi / 4 - MPU().limit

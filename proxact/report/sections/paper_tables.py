@@ -13,6 +13,7 @@ from ..results import Results
 from ..statistics import mean_and_deviation, place
 
 ORDER = 90
+IMAGENET = ", 1000 classes, 1281167 pictures"
 PAPER = json.loads((Path(__file__).parent.parent / "paper.json").read_text())
 
 
@@ -65,4 +66,4 @@ def matching(row: dict[str, Any], entry: dict[str, Any], summaries: Sequence[dic
 def _has_the_papers_data(run: dict[str, Any]) -> bool:
     """The recipe may have been run on other pictures, such as Fashion-MNIST or Tiny-ImageNet."""
     data = run["config"].get("data", "")
-    return "1000 classes" in data if run["experiment"] == "imagenet" else not data.startswith(OTHER)
+    return data.endswith(IMAGENET) if run["experiment"] == "imagenet" else not data.startswith(OTHER)

@@ -10,7 +10,7 @@ from typing import Any
 from ..html import Section, bullets, paragraph, picture, text
 from ..results import Results
 from ..vision import figures as pictures
-from ..vision.paper import tables
+from ..vision.paper import is_shown, tables
 from ..vision.protocol import NOTE, describe, is_cifar10, note, numbers, sentences, setting
 from ..vision.runs import Protocol, protocols
 from ..vision.units import ablations, finetuned, finetuning
@@ -67,10 +67,10 @@ def _rest(summaries: Sequence[dict[str, Any]], found: Sequence[Protocol]) -> str
     """What lies in the folders and is in no table."""
     shown = {id(run) for protocol in found for run in (*protocol.runs, *protocol.variants)}
     shown |= {id(run) for runs in finetuned(summaries).values() for run in runs}
-    rest = [run for run in summaries if run["experiment"] in ("cifar10", "imagenet") and id(run) not in shown]
-    names = Counter(f"{run['experiment']} {run['config']['preset']}" for run in rest)
-    others = {name: n for name, n in names.items() if name.split()[1] not in ("paper", "paper-as-published")}
-    if not others:
+    ours = [run for run in summaries if run["experiment"] in ("cifar10", "imagenet") and not is_shown(run)]
+    rest = [run for run in ours if id(run) not in shown]
+    if not rest:
         return ""
-    listed = ", ".join(f"{name} ({n})" for name, n in sorted(others.items()))
-    return note(f"Runs in no table, because their recipe is another: {listed}.")
+    names = Counter(f"{run['experiment']} {run['config']['preset']}" for run in rest)
+    listed = ", ".join(f"{name} ({n})" for name, n in sorted(names.items()))
+    return note(f"Runs in no table, because their recipe, network, activation or pictures are others: {listed}.")

@@ -56,6 +56,13 @@ def _rows(row: dict[str, Any], entry: dict[str, Any], summaries: Sequence[Run]) 
     return rows
 
 
+def is_shown(run: Run) -> bool:
+    """Whether a row of the tables counts it."""
+    if run["config"].get("preset") not in ("paper", "paper-as-published"):
+        return False
+    return any(matching(row, entry, [as_paper(run)]) for row, entry in printed(run["experiment"]))
+
+
 def as_paper(run: Run) -> Run:
     return {**run, "config": {**run["config"], "preset": "paper"}}
 

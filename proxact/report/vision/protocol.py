@@ -7,7 +7,7 @@ from typing import Any
 
 from ...experiments.vision.pictures import OTHER
 from ..html import MISSING, table, text
-from ..pairs import Comparison, compare, score, unpaired
+from ..pairs import Comparison, compare, key, score, unpaired
 from ..statistics import mean_and_deviation, pairs_needed, place
 from .paper import gain
 from .runs import ACTIVATIONS, Protocol, Run, in_order, macs
@@ -48,7 +48,31 @@ def numbers(protocol: Protocol, benchmark: dict[str, Any] | None = None) -> str:
         step = benched(protocol.config, name, benchmark) or step_time(runs, protocol.of("relu"))
         rows.append([*cells, step, len(runs), *place(runs)])
     left_out = unpaired(_others(protocol), protocol.of("relu"), "ReLU")
-    return table([*headers, "n", "hardware", "date"], rows) + "".join(map(note, left_out))
+    said = [*left_out, *lone_relu(protocol), *unlike_pairs(protocol)]
+    return table([*headers, "n", "hardware", "date"], rows) + "".join(map(note, said))
+
+
+def lone_relu(protocol: Protocol) -> list[str]:
+    """ReLU's seeds that no other activation has."""
+    paired = {key(run) for runs in _others(protocol).values() for run in runs}
+    alone = sorted(run["seed"] for run in protocol.of("relu") if paired and key(run) not in paired)
+    return [f"relu: its mean counts seed {', '.join(map(str, alone))}, which no other has."] if alone else []
+
+
+def unlike_pairs(protocol: Protocol) -> list[str]:
+    """Pairs whose sums were made in another order, by other kernels or on another processor."""
+    relu = {key(run): _where(run) for run in protocol.of("relu")}
+    counts = []
+    for name, runs in _others(protocol).items():
+        unlike = [_where(run) != relu[key(run)] for run in runs if key(run) in relu]
+        if any(unlike):
+            counts.append(f"{name} {sum(unlike)} of {len(unlike)}")
+    if not counts:
+        return []
+    return [
+        f"Pairs whose two runs had other processors, threads or convolution kernels: {', '.join(counts)}. Weights and "
+        "batches are still the same, sums are rounded differently."
+    ]
 
 
 def benched(config: dict[str, Any], activation: str, benchmark: dict[str, Any] | None) -> str:
@@ -84,11 +108,11 @@ def sentences(protocol: Protocol) -> list[str]:
     relu = protocol.of("relu")
     if not relu:
         return []
-    minutes = statistics.median(run["wall_seconds"] / 60 for run in relu)
+    threads = max(run["machine"]["threads"] for run in relu)
+    minutes = statistics.median(run["wall_seconds"] / 60 for run in relu if run["machine"]["threads"] == threads)
     seeds = f"{len(relu)} seeds" if len(relu) > 1 else "1 seed"
     accuracy = mean_and_deviation([*map(score, relu)], "{:.2f}")
-    threads = statistics.median(run["machine"]["threads"] for run in relu)
-    cores = "1 core" if threads == 1 else f"{threads:.0f} cores"
+    cores = "1 core" if threads == 1 else f"{threads} cores"
     said = [f"ReLU reaches {accuracy} % ({seeds}, {minutes:.0f} min a run on {cores})."]
     found = comparisons(protocol)
     said += [f"{name} against ReLU: {result.sentence()}." for name, result in found.items()]

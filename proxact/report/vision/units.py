@@ -81,7 +81,8 @@ def finetuning(summaries: Sequence[Run]) -> tuple[str, list[str]]:
             if own:
                 known = [value for run in own if (value := before[key(run)]) is not None]
                 start = f"{statistics.fmean(known):.2f}" if known else ""
-                words = "goes on with relu" if label == "relu" else f"relu becomes {label}"
+                before_it = own[0]["config"]["start"].split("/")[2]
+                words = f"goes on with {label}" if before_it == own[0]["activation"] else f"{before_it} becomes {label}"
                 rows.append([words, start, *_row(label, own, found.get(label))[1:]])
         parts.append(
             paragraph(
