@@ -200,3 +200,9 @@ def test_batch_norm_over_all_processes_is_the_recipe(monkeypatch):
         "paper-microbatch16-syncbn",
     ]
     assert [one.micro_batch for one in found.values()] == [32, 32, 16]
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_the_cpu_protocol_keeps_its_name_in_either_precision(precision):
+    one = next(plan("cpu", ("relu",), (1,), {"precision": precision}))
+    assert (one.precision, one.preset) == (precision, "cpu")

@@ -133,7 +133,8 @@ def _one(
 ) -> Cifar10:
     base = {**FIELDS, **RECIPES[preset.recipe], **preset.settings}
     if base["precision"] == "auto":
-        base["precision"] = fast_precision()
+        # Either precision is the recipe: what one processor began in fp32, one that has bf16 can go on with.
+        base["precision"] = given.get("precision", fast_precision())
     settings = {**base, **given}
     if "warmup" in given and settings["schedule"] == "cosine":
         raise ValueError(f"warmup must be left out with the schedule cosine, which has none, got {given['warmup']}")
