@@ -57,6 +57,21 @@ def test_layouts(layout):
         assert y.stride() == x.stride()
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_precision_has_ties_of_which_the_first_win(dtype, monkeypatch):
+    calls = count_calls(monkeypatch)
+    x = torch.randint(-9, 10, (3, 24, 6, 5)).to(dtype).to(memory_format=torch.channels_last).requires_grad_()
+    y = WTA(0.5)(x)
+    (wins,) = torch.autograd.grad(y, x, torch.ones_like(x))
+    larger = [(x > x[:, j : j + 1]).sum(1) for j in range(24)]
+    equal_before = [(x[:, :j] == x[:, j : j + 1]).sum(1) for j in range(24)]
+    place = torch.stack(larger, 1) + torch.stack(equal_before, 1)
+    assert torch.equal(wins, (place < 12).to(dtype))
+    assert (y.dtype, y.stride()) == (dtype, x.stride())
+    assert torch.equal(y, x * wins)
+    assert calls
+
+
 NUMBERS = st.sampled_from([0.0, -0.0, 1.0, -1.0, 1e-45, -1e-45, 3e38, -3e38, float("inf"), -float("inf")])
 
 
@@ -99,7 +114,7 @@ def test_derivatives_of_higher_order():
 def test_elsewhere_topk(monkeypatch):
     calls = count_calls(monkeypatch)
     x = torch.randn(5, 8)
-    for value in (x.double(), x.bfloat16()):
+    for value in (x.double(), x.t().contiguous().double().t()):
         assert torch.equal(WTA(0.5)(value), by_topk(value, 0.5))
     assert torch.equal(torch.func.vmap(WTA(0.5, dim=-1))(x), by_topk(x, 0.5))
     assert torch.equal(torch.export.export(WTA(0.5), (x,)).module()(x), by_topk(x, 0.5))

@@ -14,13 +14,15 @@ try:
 except ImportError:  # no compiler when the package was installed
     _winners = None
 
+_DTYPES = (torch.float32, torch.bfloat16, torch.float16)
+
 
 def applies(x: Tensor, dim: int) -> bool:
-    """To float32 on a CPU; elsewhere ``torch.topk`` does it."""
+    """To float32, bfloat16 and float16 on a CPU; elsewhere ``torch.topk`` does it."""
     return (
         _winners is not None
         and bool(_winners.runs_here)
-        and x.dtype is torch.float32
+        and x.dtype in _DTYPES
         and x.device.type == "cpu"
         and x.shape[dim] <= _winners.longest
         and is_plain_eager(x)
@@ -28,6 +30,8 @@ def applies(x: Tensor, dim: int) -> bool:
 
 
 def keep_winners(x: Tensor, winners: int, dim: int) -> Tensor:
+    if x.dtype is not torch.float32:  # as float32 the numbers are the same, so the winners are
+        return keep_winners(x.float(), winners, dim).to(x.dtype)
     rows = x.movedim(dim, -1)
     y = _Select.apply(rows.detach().contiguous(), rows, winners).movedim(-1, dim)
     return y.contiguous() if x.is_contiguous() else y
