@@ -184,10 +184,56 @@ def test_a_layer_that_is_changed_later(calls):
     assert len(calls) == 1
 
 
-def test_autocast(calls):
+@pytest.mark.parametrize("side", [(1, 1), (5, 7), (8, 8)])
+@pytest.mark.parametrize("channels", [(16, 16), (64, 32)])
+def test_bf16_is_the_float32_result_rounded(channels, side, calls):
+    conv = Conv2d(*channels, 3)
+    x, g = pictures(5, channels[0], *side).bfloat16(), pictures(5, channels[1], *side).bfloat16()
+    x[0, 0, 0, 0] = float("nan")
+    results = []
+    for dtype in (torch.float32, torch.bfloat16):
+        conv.weight.grad, copied = None, x.to(dtype).requires_grad_()
+        with torch.autocast("cpu", torch.bfloat16, enabled=dtype is torch.bfloat16):
+            y = conv(copied)
+        y.backward(g.to(dtype))
+        assert {y.dtype, copied.grad.dtype} == {dtype}
+        assert y.is_contiguous(memory_format=torch.channels_last)
+        results.append((y.bfloat16(), copied.grad.bfloat16(), conv.weight.grad))
+    assert len(calls) == 2
+    for found, expected in zip(*results, strict=True):
+        torch.testing.assert_close(found, expected, rtol=0, atol=0, equal_nan=True)
+
+
+@pytest.mark.usefixtures("eager_to_apply")
+def test_second_derivatives_in_bf16():
+    conv, x = Conv2d(16, 16, 3), pictures(2, 16, 5, 5).bfloat16().requires_grad_()
     with torch.autocast("cpu", torch.bfloat16):
-        assert Conv2d(16, 16, 3)(pictures(2, 16, 8, 8)).dtype is torch.bfloat16
+        (slope,) = torch.autograd.grad(conv(x).float().square().sum(), conv.weight, create_graph=True)
+    (second,) = torch.autograd.grad(slope.square().sum(), conv.weight)
+    assert slope.dtype is second.dtype is torch.float32
+    weight = conv.weight.detach().requires_grad_()
+    y = nn.functional.conv2d(x.detach().float(), weight, padding=1)
+    (expected,) = torch.autograd.grad(y.square().sum(), weight, create_graph=True)
+    assert (slope - expected).abs().max() < 0.02 * expected.std()
+    (expected,) = torch.autograd.grad(expected.square().sum(), weight)
+    assert (second - expected).abs().max() < 0.02 * expected.std()
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_autocast_of_other_pictures(dtype, calls):
+    with torch.autocast("cpu", dtype):
+        assert Conv2d(16, 16, 3)(pictures(2, 16, 8, 8)).dtype is dtype
     assert not calls
+
+
+def test_bf16_where_it_is_faster(monkeypatch):
+    monkeypatch.setattr(kernel, "_HAS_TILES", False)
+    x = {channels: pictures(256, channels, 8, 8).bfloat16() for channels in (16, 32, 128, 144)}
+    with torch.autocast("cpu", torch.bfloat16):
+        assert [kernel.applies(x[c], Conv2d(c, 64, 3).weight) for c in x] == [False, True, True, False]
+        monkeypatch.setattr(kernel, "_HAS_TILES", True)
+        assert not kernel.applies(x[32], Conv2d(32, 32, 3).weight)
+    assert not kernel.applies(x[32], Conv2d(32, 32, 3).weight)
 
 
 def test_torch_func(calls):

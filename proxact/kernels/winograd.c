@@ -15,17 +15,18 @@ static void read_sizes(Job *job, PyObject *const *a) {
     for (int i = 0; i < SIZES; i++) *to[i] = PyLong_AsLongLong(a[i]);
 }
 
-/* run(parallel_for, is_gradient, x, other, result, scratch, *sizes); parallel_for = 0: one thread */
+/* run(parallel_for, is_gradient, is_half, x, other, result, scratch, *sizes); parallel_for = 0: one thread */
 static PyObject *run(PyObject *self, PyObject *const *a, Py_ssize_t count) {
     (void)self;
-    if (count != 2 + ADDRESSES + SIZES) {
-        PyErr_SetString(PyExc_TypeError, "run takes 12 arguments");
+    if (count != 3 + ADDRESSES + SIZES) {
+        PyErr_SetString(PyExc_TypeError, "run takes 13 arguments");
         return NULL;
     }
     ParallelFor parallel_for = (ParallelFor)PyLong_AsVoidPtr(a[0]);
-    void (*body)(int64_t, int64_t, void *) = PyLong_AsLong(a[1]) ? filter_gradient : convolve;
-    Job job = {PyLong_AsVoidPtr(a[2]), PyLong_AsVoidPtr(a[3]), PyLong_AsVoidPtr(a[4]), PyLong_AsVoidPtr(a[5]), 0, 0, 0, 0, 0, 0};
-    read_sizes(&job, a + 2 + ADDRESSES);
+    void (*bodies[2][2])(int64_t, int64_t, void *) = {{convolve, convolve_half}, {filter_gradient, filter_gradient_half}};
+    void (*body)(int64_t, int64_t, void *) = bodies[PyLong_AsLong(a[1]) != 0][PyLong_AsLong(a[2]) != 0];
+    Job job = {PyLong_AsVoidPtr(a[3]), PyLong_AsVoidPtr(a[4]), PyLong_AsVoidPtr(a[5]), PyLong_AsVoidPtr(a[6]), 0, 0, 0, 0, 0, 0};
+    read_sizes(&job, a + 3 + ADDRESSES);
     if (PyErr_Occurred()) return NULL;
     Py_BEGIN_ALLOW_THREADS
     if (parallel_for) parallel_for(0, job.parts, 1, body, &job);

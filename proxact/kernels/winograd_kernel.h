@@ -1,7 +1,8 @@
 /* 3 x 3 convolutions of stride 1 with zeros around the picture, without Python or torch, by Winograd's F(4 x 4, 3 x 3):
  * a patch of 6 x 6 inputs becomes 36 numbers that are multiplied with 36 of the filter, where 4 x 4 outputs would take 144.
  *
- * Pictures are (picture, row, column, channel) in float32, channels a multiple of 16. The 36 products over the channels are
+ * Pictures are (picture, row, column, channel) in float32 or bfloat16, channels a multiple of 16; filters are float32, and so is
+ * what is computed in between. The 36 products over the channels are
  * matrix products over a block of patches: (patches, in) times (in, out) forward, (in, patches) times (patches, out) for the
  * filters' gradient. What is done with the filters alone, before and after, is a small matrix product in Python. */
 
@@ -14,9 +15,9 @@
 enum { LANES = 8, PANEL = 2 * LANES, SIDE = 4, PATCH = 6, PLACES = PATCH * PATCH, ROWS = 6, GAP = 16 };
 
 typedef struct {
-    const float *x, *other; /* other: the filters' numbers (36, out / 16, in, 16), or the outputs' gradient */
-    float *result;          /* the outputs, or for each part the gradient of the filters' numbers (36, in, out) */
-    float *scratch;         /* for each part `scratch_floats` */
+    const void *x, *other; /* other: the filters' numbers (36, out / 16, in, 16), or the outputs' gradient */
+    void *result;          /* the outputs, or for each part the gradient of the filters' numbers (36, in, out) */
+    float *scratch;        /* for each part `scratch_floats` */
     int64_t pictures, height, width, in, out, parts;
 } Job;
 
@@ -45,8 +46,29 @@ static int64_t scratch_floats(const Job *job) {
 
 typedef float V __attribute__((vector_size(4 * LANES)));
 
+typedef uint32_t Bits __attribute__((vector_size(4 * LANES)));
+typedef uint16_t Halves __attribute__((vector_size(2 * LANES)));
+
 static INLINE V load(const float *at) { V v; memcpy(&v, at, sizeof v); return v; }
 static INLINE void store(float *at, V v) { memcpy(at, &v, sizeof v); }
+
+/* Pictures' channels: `size` bytes each, 4 in float32, 2 in bfloat16, the upper half of a float32. */
+static INLINE V load_channels(const char *at, const int size) {
+    if (size == 4) return load((const float *)at);
+    Halves halves;
+    memcpy(&halves, at, sizeof halves);
+    return (V)(__builtin_convertvector(halves, Bits) << 16);
+}
+static INLINE void store_channels(char *at, V v, const int size) {
+    if (size == 4) {
+        store((float *)at, v);
+    } else { /* to nearest, ties to even; a nan keeps its upper half, made a quiet one */
+        const Bits bits = (Bits)v, is_nan = (Bits)(v != v);
+        const Bits rounded = bits + 0x7fff + (bits >> 16 & 1);
+        const Halves halves = __builtin_convertvector(((rounded & ~is_nan) | ((bits | 0x400000) & is_nan)) >> 16, Halves);
+        memcpy(at, &halves, sizeof halves);
+    }
+}
 
 /* One row or column each; the points are 0, 1, -1, 2, -2 and infinity. */
 static INLINE void input_numbers(const V *d, V *n) {
@@ -83,53 +105,53 @@ static INLINE Corner corner_of(const Job *job, int64_t patch) { /* of its output
     return corner;
 }
 
-/* Where the size x size pixels from (row, column) lie in a tensor of so many channels; `outside` stands for the rest. */
-static INLINE void find_pixels(const Job *job, const float *x, Corner from, const int size, int64_t channels, const float *outside,
-                               const float **at) {
-    for (int i = 0; i < size; i++)
-        for (int j = 0; j < size; j++) {
+/* Where the side x side pixels from (row, column) lie in a tensor of so many bytes a pixel; `outside` stands for the rest. */
+static INLINE void find_pixels(const Job *job, const char *x, Corner from, const int side, int64_t bytes, const void *outside,
+                               const char **at) {
+    for (int i = 0; i < side; i++)
+        for (int j = 0; j < side; j++) {
             const int64_t row = from.row + i, column = from.column + j;
             const int is_inside = row >= 0 && row < job->height && column >= 0 && column < job->width;
             const int64_t pixel = (from.picture * job->height + row) * job->width + column;
-            at[i * size + j] = is_inside ? x + pixel * channels : outside;
+            at[i * side + j] = is_inside ? x + pixel * bytes : outside;
         }
 }
 
 /* Asks for a share of the four rows that begin `below` a patch: the next row of patches finds them in the cache. They may
  * lie beyond the end of the tensor, which only costs the request. */
-static INLINE void fetch(const Job *job, const float *x, Corner at, int64_t below, int64_t channels, const int to_write) {
+static INLINE void fetch(const Job *job, const void *x, Corner at, int64_t below, int64_t bytes, const int to_write) {
     const int64_t pixel = (at.picture * job->height + at.row + below) * job->width + at.column * SIDE;
-    const uintptr_t from = (uintptr_t)x + (uintptr_t)(pixel * channels) * sizeof *x;
-    for (uintptr_t i = 0; i < SIDE * SIDE * (uintptr_t)channels * sizeof *x; i += 64) {
+    const uintptr_t from = (uintptr_t)x + (uintptr_t)(pixel * bytes);
+    for (uintptr_t i = 0; i < SIDE * SIDE * (uintptr_t)bytes; i += 64) {
         if (to_write) __builtin_prefetch((const void *)(from + i), 1);
         else __builtin_prefetch((const void *)(from + i), 0);
     }
 }
 
-/* The 36 numbers of each patch: of the inputs (size 6, which begin one pixel before the outputs) or of a gradient (size 4). */
-static INLINE void write_numbers(const Job *job, const float *x, const int size, int64_t channels, int64_t first, int64_t count,
-                                 const float *zeros, float *to) {
+/* The 36 numbers of each patch: of the inputs (side 6, which begin one pixel before the outputs) or of a gradient (side 4). */
+static INLINE void write_numbers(const Job *job, const void *x, const int size, const int side, int64_t channels, int64_t first,
+                                 int64_t count, const float *zeros, float *to) {
     const int64_t stride = apart(job, channels);
     for (int64_t t = 0; t < count; t++, to += channels) {
-        const float *at[PLACES];
+        const char *at[PLACES];
         Corner from = corner_of(job, first + t);
-        if (size == PATCH) from.row--, from.column--;
-        find_pixels(job, x, from, size, channels, zeros, at);
-        fetch(job, x, corner_of(job, first + t), SIDE + 1, channels, 0);
+        if (side == PATCH) from.row--, from.column--;
+        find_pixels(job, x, from, side, channels * size, zeros, at);
+        fetch(job, x, corner_of(job, first + t), SIDE + 1, channels * size, 0);
         for (int64_t c = 0; c < channels; c += LANES) {
             V half[PATCH][PATCH], line[PATCH];
             UNROLL
-            for (int j = 0; j < size; j++) {
+            for (int j = 0; j < side; j++) {
                 V column[PATCH];
                 UNROLL
-                for (int i = 0; i < size; i++) column[i] = load(at[i * size + j] + c);
-                if (size == PATCH) input_numbers(column, line); else gradient_numbers(column, line);
+                for (int i = 0; i < side; i++) column[i] = load_channels(at[i * side + j] + c * size, size);
+                if (side == PATCH) input_numbers(column, line); else gradient_numbers(column, line);
                 UNROLL
                 for (int i = 0; i < PATCH; i++) half[i][j] = line[i];
             }
             UNROLL
             for (int i = 0; i < PATCH; i++) {
-                if (size == PATCH) input_numbers(half[i], line); else gradient_numbers(half[i], line);
+                if (side == PATCH) input_numbers(half[i], line); else gradient_numbers(half[i], line);
                 UNROLL
                 for (int j = 0; j < PATCH; j++) store(to + (i * PATCH + j) * stride + c, line[j]);
             }
@@ -137,13 +159,13 @@ static INLINE void write_numbers(const Job *job, const float *x, const int size,
     }
 }
 
-static INLINE void write_outputs(const Job *job, const float *products, int64_t first, int64_t count) {
+static INLINE void write_outputs(const Job *job, const int size, const float *products, int64_t first, int64_t count) {
     const int64_t stride = apart(job, job->out);
     for (int64_t t = 0; t < count; t++, products += job->out) {
         const Corner to = corner_of(job, first + t);
         const int64_t rows = job->height - to.row, columns = job->width - to.column;
-        fetch(job, job->result, to, SIDE, job->out, 1);
-        float *y = job->result + ((to.picture * job->height + to.row) * job->width + to.column) * job->out;
+        fetch(job, job->result, to, SIDE, job->out * size, 1);
+        char *y = (char *)job->result + ((to.picture * job->height + to.row) * job->width + to.column) * job->out * size;
         for (int64_t c = 0; c < job->out; c += LANES) {
             V half[SIDE][PATCH], line[PATCH], done[SIDE];
             UNROLL
@@ -156,7 +178,8 @@ static INLINE void write_outputs(const Job *job, const float *products, int64_t 
             }
             for (int i = 0; i < SIDE && i < rows; i++) {
                 outputs(half[i], done);
-                for (int j = 0; j < SIDE && j < columns; j++) store(y + (i * job->width + j) * job->out + c, done[j]);
+                for (int j = 0; j < SIDE && j < columns; j++)
+                    store_channels(y + ((i * job->width + j) * job->out + c) * size, done[j], size);
             }
         }
     }
@@ -216,19 +239,19 @@ static INLINE void add_products(const float *numbers, const float *of_outputs, f
 }
 
 /* Parts begin ... end - 1 of the work: every part takes its share of the patches, block by block. */
-static INLINE void each_block(int64_t begin, int64_t end, const Job *job, const int is_gradient) {
+static INLINE void each_block(int64_t begin, int64_t end, const Job *job, const int is_gradient, const int size) {
     const int64_t in = job->in, out = job->out, inputs_apart = apart(job, in), outputs_apart = apart(job, out);
     const int64_t all = patches_of(job), block = block_of(job);
     for (int64_t part = begin; part < end; part++) {
         float *numbers = job->scratch + part * scratch_floats(job), *products = numbers + PLACES * inputs_apart;
-        float *zeros = products + PLACES * outputs_apart, *gradient = job->result + part * PLACES * in * out;
+        float *zeros = products + PLACES * outputs_apart, *gradient = (float *)job->result + part * PLACES * in * out;
         memset(zeros, 0, (size_t)larger(in, out) * sizeof *zeros);
         if (is_gradient) memset(gradient, 0, (size_t)(PLACES * in * out) * sizeof *gradient);
         const int64_t last = all * (part + 1) / job->parts;
         for (int64_t first = all * part / job->parts; first < last; first += block) {
             const int64_t count = smaller(block, last - first), rows = whole(count, ROWS) * ROWS;
-            write_numbers(job, job->x, PATCH, in, first, count, zeros, numbers);
-            if (is_gradient) write_numbers(job, job->other, SIDE, out, first, count, zeros, products);
+            write_numbers(job, job->x, size, PATCH, in, first, count, zeros, numbers);
+            if (is_gradient) write_numbers(job, job->other, size, SIDE, out, first, count, zeros, products);
             for (int64_t place = 0; place < PLACES; place++) {
                 float *n = numbers + place * inputs_apart, *p = products + place * outputs_apart;
                 if (is_gradient) {
@@ -236,16 +259,18 @@ static INLINE void each_block(int64_t begin, int64_t end, const Job *job, const 
                 } else {
                     /* Rows beyond the last patch are multiplied, too, and thrown away. */
                     memset(n + count * in, 0, (size_t)((rows - count) * in) * sizeof *n);
-                    multiply(n, job->other + place * in * out, p, rows, in, out);
+                    multiply(n, (const float *)job->other + place * in * out, p, rows, in, out);
                 }
             }
-            if (!is_gradient) write_outputs(job, products, first, count);
+            if (!is_gradient) write_outputs(job, size, products, first, count);
         }
     }
 }
 
-static void convolve(int64_t begin, int64_t end, void *job) { each_block(begin, end, job, 0); }
-static void filter_gradient(int64_t begin, int64_t end, void *job) { each_block(begin, end, job, 1); }
+static void convolve(int64_t begin, int64_t end, void *job) { each_block(begin, end, job, 0, 4); }
+static void filter_gradient(int64_t begin, int64_t end, void *job) { each_block(begin, end, job, 1, 4); }
+static void convolve_half(int64_t begin, int64_t end, void *job) { each_block(begin, end, job, 0, 2); }
+static void filter_gradient_half(int64_t begin, int64_t end, void *job) { each_block(begin, end, job, 1, 2); }
 
 #if defined(__x86_64__) && defined(__clang__)
 #pragma clang attribute pop

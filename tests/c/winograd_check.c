@@ -16,6 +16,35 @@ static float *numbers_up_to(int64_t count, int most) {
     return x;
 }
 
+static uint16_t *upper_halves(const float *x, int64_t count) { /* small integers have nothing below them */
+    uint16_t *halves = malloc((size_t)count * sizeof *halves);
+    for (int64_t i = 0; i < count; i++) halves[i] = (uint16_t)(((const uint32_t *)x)[i] >> 16);
+    return halves;
+}
+
+static float as_float(uint16_t half) {
+    const uint32_t bits = (uint32_t)half << 16;
+    float x;
+    memcpy(&x, &bits, 4);
+    return x;
+}
+
+/* From the same pictures as bfloat16: outputs wrong by less than a rounding, the gradient the same. */
+static int check_half(Job job, const float *x, const float *g, const float *y, const float *gradient) {
+    const int64_t pixels = job.pictures * job.height * job.width, many = job.parts * 36 * job.in * job.out;
+    uint16_t *halves = upper_halves(x, pixels * job.in), *g_halves = upper_halves(g, pixels * job.out);
+    uint16_t *outputs = malloc((size_t)(pixels * job.out) * 2);
+    float *slope = malloc((size_t)many * 4);
+    job.x = halves, job.result = outputs;
+    convolve_half(0, job.parts, &job);
+    job.other = g_halves, job.result = slope;
+    filter_gradient_half(0, job.parts, &job);
+    int wrong = memcmp(slope, gradient, (size_t)many * 4) != 0;
+    for (int64_t i = 0; i < pixels * job.out; i++) wrong += !(fabs(as_float(outputs[i]) - y[i]) <= ldexp(fabs(y[i]), -8));
+    free(halves), free(g_halves), free(outputs), free(slope);
+    return wrong;
+}
+
 static double coefficient(int place, int tap) { return POINTS[place / 6][tap / 3] * POINTS[place % 6][tap % 3]; }
 
 static int check(int64_t pictures, int64_t height, int64_t width, int64_t in, int64_t out, int64_t parts) {
@@ -35,9 +64,10 @@ static int check(int64_t pictures, int64_t height, int64_t width, int64_t in, in
     convolve(0, parts, &job);
     job.other = g, job.result = gradient;
     filter_gradient(0, parts, &job);
+    job.other = numbers;
+    int wrong = check_half(job, x, g, y, gradient);
 
     double *slope = calloc((size_t)(filters * 9), sizeof *slope);
-    int wrong = 0;
     for (int64_t p = 0; p < pixels; p++)
         for (int64_t o = 0; o < out; o++) {
             double sum = 0;
