@@ -157,10 +157,10 @@ def planned(text):
 
 @pytest.mark.parametrize("words", planned((ROOT / "docs/reproduce.md").read_text()), ids=shlex.join)
 def test_commands_of_the_tables_are_the_papers(words, monkeypatch, capsys):
-    """Not only accepted: a dry run shows that what they plan counts as the paper's; a variant of a unit says so."""
+    """Not only accepted: a dry run shows that what they plan counts as the paper's; a variant says so."""
     monkeypatch.setattr(timing, "keep_freed_memory", lambda: None)  # it starts the process anew
     monkeypatch.setattr(sys, "argv", [*words, *["--dry-run"] * ("--dry-run" not in words)])
     cli.main()
     recipe = next((word for word in words if word in RECIPES), "paper")
-    variant = r"-\S+" if {"--learn-angle", "--alpha", "--grouping"} & {*words} else ""
+    variant = r"-\S+" if {"--learn-angle", "--alpha", "--grouping", "--epochs"} & {*words} else ""
     assert re.search(rf"^  preset +{recipe}{variant}$", capsys.readouterr().out, re.MULTILINE)
