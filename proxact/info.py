@@ -58,6 +58,7 @@ def machine() -> dict[str, str | int]:
         "cores": os.cpu_count() or 1,
         "threads": torch.get_num_threads(),
         "gpu": gpu,
+        "processes": int(os.environ.get("WORLD_SIZE", "1")),  # of torchrun
         "system": f"{platform.system()} {platform.machine()}",
         "backend": describe(),
         "convolutions": winograd.describe(),

@@ -69,7 +69,7 @@ def whole(tmp_path_factory, pictures):
 @pytest.mark.parametrize("stop_at", [3, 10])
 def test_an_interrupted_run_ends_with_the_same_numbers(tmp_path, pictures, whole, monkeypatch, stop_at):
     """Stopped after a number of steps, in the middle of an epoch and between two."""
-    steps = 0
+    steps, limit = 0, stop_at
 
     class Stop(Exception):
         pass
@@ -79,15 +79,16 @@ def test_an_interrupted_run_ends_with_the_same_numbers(tmp_path, pictures, whole
     def counted(self, *arguments):
         nonlocal steps
         steps += 1
-        if steps > stop_at:
+        if steps > limit:
             raise Stop
         original(self, *arguments)
 
     monkeypatch.setattr(cifar10.Trainer, "_step", counted)
     with pytest.raises(Stop):
         train(tmp_path, pictures, save_seconds=0)
-    monkeypatch.undo()
+    steps, limit = 0, 1000
     train(tmp_path, pictures)
+    assert steps == SMALL["epochs"] * (640 // SMALL["batch"]) - stop_at  # it went on, and did not start again
     assert results(tmp_path) == results(whole)
     states = [torch.load(folder / "model.pt", weights_only=True) for folder in (tmp_path, whole)]
     assert all(torch.equal(states[0][key], states[1][key]) for key in states[0])
@@ -165,7 +166,8 @@ def test_a_killed_command_goes_on(tmp_path, whole, kill):
     assert only(tmp_path / "killed", "summary.json") is None, output
     if kill == signal.SIGINT:
         assert "The same command goes on from there" in output
-    subprocess.run(command, check=True, env=environment(), capture_output=True)
+    again = subprocess.run(command, check=True, env=environment(), capture_output=True, text=True)
+    assert "goes on after step 1" in again.stdout  # 10 steps make an epoch, after which it was killed
     assert results(tmp_path / "killed") == results(whole)
 
 
@@ -182,6 +184,19 @@ def test_two_processes_train_as_one_with_sgd(tmp_path):
     for name, value in states[0].items():
         if "running" not in name and "tracked" not in name:  # of the first process's half of the batch
             torch.testing.assert_close(value, states[1][name], rtol=1e-3, atol=1e-4, msg=name)
+
+
+@pytest.mark.torchrun
+def test_no_process_waits_for_a_first_one_that_gave_up(tmp_path):
+    command = with_torchrun(tmp_path, *COMMAND, "--runs", tmp_path)
+    subprocess.run(command, check=True, env=environment(), capture_output=True)
+    only(tmp_path, "summary.json").unlink()
+    config = only(tmp_path, "config.json")
+    config.write_text(config.read_text().replace('"width": 8', '"width": 9'))
+    with start(command) as process:
+        output = finished(process, seconds=60)
+    assert process.returncode != 0
+    assert output.count("width: 9 there, 8 now") == 2
 
 
 @pytest.mark.torchrun

@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import re
 import signal
 import subprocess
 import tarfile
@@ -273,7 +274,14 @@ def test_a_killed_rank_is_started_again(tmp_path, folder, two, rank):
         os.kill(victims[0], signal.SIGKILL)
         output = finished(process)
     assert process.returncode == 0, output
+    assert went_on(output)
     assert_same_training(tmp_path / "killed", two, atol=0)
+
+
+def went_on(output):
+    """Not from the start, which would give the same weights, too; an epoch was over when it was killed."""
+    steps = [int(step) for step in re.findall(r"goes on after step (\d+) of", output)]
+    return steps != [] and steps[0] > 0
 
 
 def _rank(pid):
@@ -292,6 +300,7 @@ def test_a_killed_job_goes_on_to_the_same_state(tmp_path, folder, two):
             os.kill(pid, signal.SIGKILL)
         process.communicate()
     assert only(tmp_path / "killed", "summary.json") is None
-    subprocess.run(command, check=True, env=environment(), capture_output=True)
+    again = subprocess.run(command, check=True, env=environment(), capture_output=True, text=True)
+    assert went_on(again.stdout)
     assert_same_training(tmp_path / "killed", two, atol=0)
     assert json.loads(only(tmp_path / "killed", "summary.json").read_text())["metrics"]["best_epoch"] in (1, 2, 3)

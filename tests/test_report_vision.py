@@ -132,13 +132,11 @@ def test_other_pictures_are_not_the_papers(tmp_path):
     tiny = {**made("mpu2", 1, 40.0, "paper"), "experiment": "imagenet"}
     tiny["config"] = {**tiny["config"], "data": "tiny-imagenet, 200 classes, 10000 pictures"}
     whole = {**tiny, "config": {**tiny["config"], "data": "imagenet, 1000 classes, 1281167 pictures"}}
-    body = section(Results([fashion, tiny]), tmp_path).body
-    assert "are others: cifar10 paper (1), imagenet paper (1)." in body
-    cifar, imagenet = tables(body)
+    cifar, imagenet, rest = tables(section(Results([fashion, tiny]), tmp_path).body)
     assert {row["n"] for row in (*cifar, *imagenet)} == {"0"}
-    body = section(Results([fashion, tiny, whole]), tmp_path).body
-    assert "are others: cifar10 paper (1), imagenet paper (1)." in body
-    _, imagenet = tables(body)
+    assert [row["network"].split(", ", 2)[2] for row in rest] == ["other: idx 99", tiny["config"]["data"]]
+    _, imagenet, again = tables(section(Results([fashion, tiny, whole]), tmp_path).body)
+    assert again == rest
     assert [row["activation"] for row in imagenet if row["n"] == "1"] == ["mpu2"]
 
 
@@ -146,7 +144,7 @@ def test_other_pictures_are_named(tmp_path):
     runs = [made("relu", 1, 93.0)]
     runs[0]["config"]["data"] = "other: idx 99"
     assert findings(runs)[0].startswith("ResNet18 of width 16 on other: idx 99: ReLU reaches 93.00")
-    assert "CIFAR10 on two cores" not in section(Results(runs), tmp_path).body
+    assert "on CIFAR10</h3>" not in section(Results(runs), tmp_path).body
 
 
 def test_ablations_against_the_usual_unit(shown):
@@ -231,7 +229,8 @@ def test_other_recipes_are_named_and_not_mixed_in(tmp_path):
     runs = [*protocol(), made("relu", 1, 10.0, epochs=8)]
     body = section(Results(runs), tmp_path).body
     assert by_first(tables(body)[0])["relu"]["n"] == "5"
-    assert "cifar10 cpu-epochs8 (1)" in body
+    (row,) = tables(body)[-1]
+    assert (row["recipe"].split(",")[0], row["last epoch"]) == ("cpu-epochs8", "10.00")
 
 
 def test_no_runs_no_findings(tmp_path):
@@ -275,14 +274,41 @@ def test_steps_are_the_benchmarks_where_it_was_run(tmp_path):
     for i, run in enumerate([*protocol(), *protocol("cpu-fast")]):
         (tmp_path / f"runs/{i}").mkdir(parents=True)
         (tmp_path / f"runs/{i}/summary.json").write_text(json.dumps(run))
-    measured = {"proxact, mpu2": {"ratio": 1.234, "images_per_second": 567.8}}
+    relu = {"proxact, relu": {"ratio": 1.0, "images_per_second": 617.0}}
+    here, other = protocol()[0]["config"]["precision"], "fp16"
     (tmp_path / "bench").mkdir()
-    (tmp_path / "bench/cifar10.json").write_text(json.dumps({"widths": {"16": measured, "64": {}}}))
+    for precision, measured in ((other, {"mpu2": 3.0, "wta": 2.0}), (here, {"mpu2": 1.234})):
+        rows = {f"proxact, {name}": {"ratio": ratio, "images_per_second": 1.0} for name, ratio in measured.items()}
+        record = {"precision": precision, "widths": {"16": {**relu, **rows}, "64": {}}}
+        (tmp_path / f"bench/cifar10-{precision}.json").write_text(json.dumps(record))
     body = section(read_results([tmp_path]), tmp_path).body
     slim, fast = (by_first(rows) for rows in tables(body) if "step" in rows[0])
-    assert slim["mpu2"]["step"] == "1.23 (568/s)"
+    assert slim["mpu2"]["step"] == "1.23 (500/s)"  # of the speed that the record has for ReLU
+    assert slim["wta"]["step"] == "2.00 (308/s), fp16"  # not measured in the runs' own precision
     assert slim["prelu"]["step"] == "1.00 (1200/s)"  # not in the record
     assert fast["mpu2"]["step"] == "1.04 (1150/s)"  # another network
+
+
+def test_other_recipes_keep_what_differs_apart(tmp_path):
+    runs = [
+        made("relu", seed, 80.0 + seed, epochs=18, **more)
+        for seed, more in enumerate(({}, {"precision": "fp16"}, {"extra_epochs": 3}, {"width": 32}, {}))
+    ]
+    runs[-1]["config"]["data"] = "other: idx 99"
+    for run in runs:
+        run["config"]["preset"] = "cpu-epochs18"
+    *_, rest = tables(section(Results(runs), tmp_path).body)
+    assert sorted(row["last epoch"] for row in rest) == ["80.00", "81.00", "82.00", "83.00", "84.00"]
+    shown = markdown.others("cifar10", runs)
+    assert all(f"| {80 + i}.00 | 1 |" in shown for i in range(5))
+
+
+def test_a_gpu_is_the_hardware(tmp_path):
+    runs = [made("relu", seed, 95.0, "paper") for seed in (1, 2)]
+    for run, processes in zip(runs, (1, 4), strict=True):
+        run["machine"] |= {"gpu": "some GPU", "processes": processes}
+    rows = tables(section(Results(runs), tmp_path).body)[0]
+    assert next(row for row in rows if row["n"] == "2")["hardware"] == "4 x some GPU; some GPU"
 
 
 def test_unlike_pairs_and_a_lone_relu_run_are_named(tmp_path):
@@ -301,6 +327,8 @@ def test_minutes_are_those_of_the_runs_with_most_threads():
     for run in runs[1:]:
         run["machine"], run["wall_seconds"] = {**run["machine"], "threads": 1}, 3000.0
     assert sentences(protocols(runs)[0])[0].endswith("(5 seeds, 13 min a run on 2 cores).")
+    runs[1] |= {"machine": runs[0]["machine"], "wall_seconds": 600.0}
+    assert sentences(protocols(runs)[0])[0].endswith("(5 seeds, 10 to 13 min a run on 2 cores).")
 
 
 def test_a_run_without_a_measured_pace(tmp_path):

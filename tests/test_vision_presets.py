@@ -187,6 +187,14 @@ def test_bf16_only_where_the_processor_multiplies_it(monkeypatch, onednn, avx512
     assert one.precision == precision
 
 
+def test_a_torch_without_onednn_has_no_operator_to_ask(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
+    monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", None, raising=False)
+    (one,) = plan("cpu", ("relu",), (1,))
+    assert one.precision == "fp32"
+
+
 def test_batch_norm_over_all_processes_is_the_recipe(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setenv("WORLD_SIZE", "4")

@@ -13,6 +13,7 @@ from . import fit_runs
 from .sections import ant, fit, vision
 from .sections.paper_tables import PAPER, matching
 from .statistics import mean_and_deviation, place
+from .vision.runs import by_recipe
 
 NOT_RUN = "*not run here*"
 Summaries = Sequence[dict[str, Any]]
@@ -87,15 +88,12 @@ def findings(experiment: str, summaries: Summaries) -> str:
 
 def others(experiment: str, summaries: Summaries) -> str:
     """Runs with a recipe other than the paper's."""
-    groups: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
-    for run in _of(summaries, experiment):
-        if (preset := run["config"]["preset"]) != "paper":
-            groups.setdefault((preset, run["config"]["model"], run["activation"]), []).append(run)
+    groups = by_recipe(run for run in _of(summaries, experiment) if run["config"]["preset"] != "paper")
     if not groups:
         return "There are no other runs of this experiment here yet."
     rows = [
-        [preset, model, f"`{activation}`", mean_and_deviation(_scores(runs), "{:.2f}"), len(runs)]
-        for (preset, model, activation), runs in sorted(groups.items())
+        [recipe, network, f"`{activation}`", mean_and_deviation(_scores(runs), "{:.2f}"), len(runs)]
+        for (recipe, network, activation), runs in groups.items()
     ]
     shown = table(["recipe", "network", "activation", "ours", "n"], rows)
     return _paragraphs(shown, _hardware([*chain(*groups.values())]))

@@ -169,9 +169,16 @@ def _incomplete_beta(a: float, b: float, x: float, rest: float) -> float:
 
 def place(runs: Sequence[dict[str, Any]]) -> tuple[str, str]:
     """Hardware and dates of these runs."""
-    machines = sorted({f"{run['machine']['cpu']}, {threads(run['machine'])}" for run in runs})
+    machines = sorted({hardware(run["machine"]) for run in runs})
     dates = sorted({run["date"] for run in runs})
     return "; ".join(machines), dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
+
+
+def hardware(machine: dict[str, Any]) -> str:
+    """What computed: the GPU where there is one; all of them where there were several processes."""
+    gpu, processes = machine.get("gpu", "none"), machine.get("processes", 1)
+    one = gpu if gpu != "none" else f"{machine['cpu']}, {threads(machine)}"
+    return one if processes == 1 else f"{processes} x {one}"
 
 
 def threads(machine: dict[str, Any]) -> str:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
+
+if TYPE_CHECKING:
+    from ..cifar10 import Cifar10
+    from ..imagenet import Imagenet
 
 Decay = Literal["all", "all-but-angles", "weights"]
 Precision = Literal["fp32", "bf16", "fp16"]
@@ -130,7 +135,8 @@ def cifar10(
         begin = read_start(from_) if from_ is not None else None
         planned = list(plan(preset, activations, seeds, given, as_published, begin))
         if is_first():
-            print("\n".join(experiment.describe(one) for one in planned if one.seed == planned[0].seed), flush=True)
+            print("\n".join(experiment.describe(one) for one in planned if one.seed == planned[0].seed))
+            print(_seeds(planned), flush=True)
         if dry_run:
             return
         pictures = experiment.data(data, cache or runs)
@@ -140,6 +146,11 @@ def cifar10(
         raise SystemExit(str(error)) from error
     if is_first():
         print(f"{len(planned)} runs in {runs / 'cifar10'}; a page of them: proxact report {runs}")
+
+
+def _seeds(planned: Sequence[Cifar10] | Sequence[Imagenet]) -> str:
+    seeds = dict.fromkeys(one.seed for one in planned)
+    return f"each with seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}: {len(planned)} trainings"
 
 
 @dataclass(frozen=True)
@@ -215,7 +226,8 @@ def imagenet(
     try:
         planned = list(experiment.plan(model, activations, seeds, given))
         if is_first():
-            print("\n".join(experiment.describe(one) for one in planned if one.seed == seeds[0]), flush=True)
+            print("\n".join(experiment.describe(one) for one in planned if one.seed == seeds[0]))
+            print(_seeds(planned), flush=True)
         if dry_run:
             return
         folder = experiment.prepare(data, cache or runs)

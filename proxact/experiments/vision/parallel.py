@@ -77,6 +77,8 @@ def fast_precision() -> str:
     says that it supports bf16, and emulates it) or 10 times as long as in fp32."""
     if torch.cuda.is_available():
         return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp32"
+    if not torch.backends.mkldnn.is_available():  # as on Apple's processors: its operators are not there to be asked
+        return "fp32"
     emulated = torch.cpu._is_avx512_supported() and not torch.cpu._is_avx512_bf16_supported()
     return "bf16" if torch.ops.mkldnn._is_mkldnn_bf16_supported() and not emulated else "fp32"
 

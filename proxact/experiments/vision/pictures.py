@@ -22,7 +22,8 @@ HELP = f"""Get one of these and name it with --data:
   a folder with train-*.parquet and test-*.parquet, such as the files of the Hugging Face dataset uoft-cs/cifar10;
   cifar-10-batches-py, the unpacked https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz;
   hub:uoft-cs/cifar10, which the package datasets downloads;
-  a folder with Fashion-MNIST's four idx files (Debian: apt install dataset-fashion-mnist).
+  a folder with Fashion-MNIST's four idx files (Debian: apt install dataset-fashion-mnist puts them into
+  /usr/share/datasets/fashion-mnist).
 Without --data these places are looked at: {", ".join(map(str, PLACES))}."""
 # Of the recipe that the paper took over; other pictures are normalised by their own numbers.
 _CIFAR10 = ((0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010))
@@ -100,7 +101,7 @@ def _checked(kind: str, splits: dict[str, Split], where: str) -> Pictures:
     for split in splits.values():
         for part in split:
             digest.update(part.numpy().tobytes())
-    is_cifar10 = whole and kind != "idx"
+    is_cifar10 = whole and kind != "idx" and int(splits["train"][1].max()) == 9
     mean, std = _CIFAR10 if is_cifar10 else _moments(images)
     name = f"{kind} {digest.hexdigest()[:12]}" if is_cifar10 else f"{OTHER} {kind} {digest.hexdigest()[:12]}"
     return Pictures(name, splits["train"], splits["test"], mean, std)

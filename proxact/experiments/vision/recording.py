@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ..progress import Progress
-from ..runs import Run
+from ..runs import Run, RunError
 from .training import Trainer, on_cpu
 
 if TYPE_CHECKING:
@@ -42,10 +42,17 @@ def recorded(
         save_seconds: from one checkpoint to the next.
     """
     with contextlib.ExitStack() as stack:
-        record = None
+        record, problem = None, ""
         if fabric.is_global_zero:
-            record = stack.enter_context(Run(folder, experiment, run.activation, run.seed, config))
-        if fabric.broadcast(record.is_finished if record else None):
+            try:
+                record = stack.enter_context(Run(folder, experiment, run.activation, run.seed, config))
+            except RunError as error:
+                problem = str(error)
+        # The other processes would wait for a first one that has given up.
+        problem, is_finished = fabric.broadcast((problem, record is not None and record.is_finished))
+        if problem:
+            raise RunError(problem)
+        if is_finished:
             return record.summary if record else {}
         trainer = make()
         complete(trainer, record, f"{experiment} {run.label}", save_seconds)
@@ -61,8 +68,12 @@ def complete(trainer: Trainer, record: Run | None, title: str, save_seconds: flo
     A checkpoint is saved between any two steps, as often as ``save_seconds`` says and on Ctrl-C.
     """
     state = trainer.fabric.broadcast(record.load() if record else None)
+    steps = trainer.source.steps
     if state is not None:
         trainer.load(state)
+        if record is not None:
+            done = trainer.epoch * steps + trainer.step
+            print(f"{title}: goes on after step {done} of {trainer.epochs * steps}", flush=True)
     saved = time.monotonic()
 
     def save_if_due() -> None:
@@ -71,7 +82,6 @@ def complete(trainer: Trainer, record: Run | None, title: str, save_seconds: flo
             record.save(trainer.state())
             saved = time.monotonic()
 
-    steps = trainer.source.steps
     with Progress(title, trainer.epochs * steps) if record else contextlib.nullcontext() as progress:
         while trainer.epoch < trainer.epochs:
             started, before = time.monotonic(), trainer.count

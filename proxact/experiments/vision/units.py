@@ -32,6 +32,7 @@ def as_published(activation: str) -> dict[str, Any]:
     """What the published code computes: groups along the last axis, tangent 0.
 
     There the angle is trained in the leaky unit alone; ours then starts from the smallest angle that can be learnt.
+    It is spared from weight decay as all angles are, where the published code decays the tangent, towards 0.
     """
     is_leaky = activation.lower().startswith("leaky")
     return {"grouping": "last", "alpha": _smallest_learnt() if is_leaky else 0.0, "learn_angle": is_leaky}

@@ -1,18 +1,18 @@
-"""Vision: CIFAR10 by the protocol for two cores, and the paper's tables on pictures with ours beside them."""
+"""Vision: CIFAR10 by the protocol for a CPU, and the paper's tables on pictures with ours beside them."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..html import Section, bullets, paragraph, picture, text
+from ..html import Section, bullets, paragraph, picture, table, text
 from ..results import Results
+from ..statistics import mean_and_deviation, place
 from ..vision import figures as pictures
 from ..vision.paper import is_shown, tables
 from ..vision.protocol import NOTE, describe, is_cifar10, note, numbers, sentences, setting
-from ..vision.runs import Protocol, protocols
+from ..vision.runs import Protocol, by_recipe, protocols
 from ..vision.units import ablations, finetuned, finetuning
 
 ORDER = 20
@@ -20,14 +20,15 @@ ORDER = 20
 
 def section(results: Results, figures: Path) -> Section:
     summaries, found = results.runs, protocols(results.runs)
+    benchmarks = [record for name, record in results.benchmarks.items() if name.startswith("cifar10")]
     parts: list[str] = []
     for i, protocol in enumerate(found):
         same = sum(other.recipe == protocol.recipe for other in found[:i])
         stem = f"cifar10-{protocol.recipe}" + (f"-{same + 1}" if same else "")
         name, said = describe(protocol.config), bullets(sentences(protocol))
-        where = ", CIFAR10" if is_cifar10(protocol.config) else ""
-        parts.append(f"<h3>{text(name)}{where} on two cores</h3>" + paragraph(setting(protocol)) + said)
-        shown = numbers(protocol, results.benchmarks.get("cifar10")) + ("" if i else note(NOTE))
+        where = " on CIFAR10" if is_cifar10(protocol.config) else ""
+        parts.append(f"<h3>{text(name)}{where}</h3>" + paragraph(setting(protocol)) + said)
+        shown = numbers(protocol, benchmarks) + ("" if i else note(NOTE))
         parts.append(shown + _drawn(protocol, figures, stem))
         if protocol.variants:
             body, more = ablations(protocol)
@@ -40,7 +41,7 @@ def section(results: Results, figures: Path) -> Section:
         "the end of this section."
     )
     if not found:
-        intro = "The protocol for two cores was not run: proxact cifar10 --preset cpu runs it."
+        intro = "The protocol for a CPU was not run: proxact cifar10 --preset cpu runs it."
     parts = [paragraph(intro), *parts, tables(summaries), _rest(summaries, found)]
     return Section("vision", "Vision: CIFAR10 and ImageNet", "".join(parts), tuple(findings(summaries)))
 
@@ -64,13 +65,16 @@ def _drawn(protocol: Protocol, figures: Path, stem: str) -> str:
 
 
 def _rest(summaries: Sequence[dict[str, Any]], found: Sequence[Protocol]) -> str:
-    """What lies in the folders and is in no table."""
+    """What lies in the folders and is in no table above."""
     shown = {id(run) for protocol in found for run in (*protocol.runs, *protocol.variants)}
     shown |= {id(run) for runs in finetuned(summaries).values() for run in runs}
     ours = [run for run in summaries if run["experiment"] in ("cifar10", "imagenet") and not is_shown(run)]
     rest = [run for run in ours if id(run) not in shown]
     if not rest:
         return ""
-    names = Counter(f"{run['experiment']} {run['config']['preset']}" for run in rest)
-    listed = ", ".join(f"{name} ({n})" for name, n in sorted(names.items()))
-    return note(f"Runs in no table, because their recipe, network, activation or pictures are others: {listed}.")
+    rows = [
+        [*group, mean_and_deviation([run["metrics"]["score"] for run in runs], "{:.2f}"), len(runs), *place(runs)]
+        for group, runs in by_recipe(rest).items()
+    ]
+    headers = ["recipe", "network", "activation", "last epoch", "n", "hardware", "date"]
+    return "<h3>Other recipes, networks, activations or pictures</h3>" + table(headers, rows)

@@ -1,14 +1,15 @@
-"""Tables and findings of the protocol for two cores."""
+"""Tables and findings of the protocol for a CPU."""
 
 from __future__ import annotations
 
 import statistics
+from collections.abc import Sequence
 from typing import Any
 
 from ...experiments.vision.pictures import OTHER
 from ..html import MISSING, table, text
 from ..pairs import Comparison, compare, key, score, unpaired
-from ..statistics import mean_and_deviation, pairs_needed, place
+from ..statistics import hardware, mean_and_deviation, pairs_needed, place
 from .paper import gain
 from .runs import ACTIVATIONS, Protocol, Run, in_order, macs
 
@@ -20,7 +21,8 @@ NOTE = (
     "after Holm's correction over this table. Best epoch, as the paper prints it: chosen by the test pictures, so too "
     "high; mean and largest over the seeds. MACs: a forward pass of a batch, by the paper's rule, which counts nothing "
     "for GELU and SiLU. Step: time of a training step over ReLU's, and pictures a second, as measured by proxact bench "
-    "cifar10; without its record, the median over pairs of runs, which may have shared the machine with others."
+    "cifar10, in the precision named if it is not the runs' own; without its record, the median over pairs of runs, "
+    "which may have shared the machine with others."
 )
 
 
@@ -33,7 +35,7 @@ def comparisons(protocol: Protocol) -> dict[str, Comparison]:
     return compare(_others(protocol), protocol.of("relu"))
 
 
-def numbers(protocol: Protocol, benchmark: dict[str, Any] | None = None) -> str:
+def numbers(protocol: Protocol, benchmarks: Sequence[dict[str, Any]] = ()) -> str:
     headers = ["activation", "last epoch", "against ReLU", "Holm's p", "pairs", "best epoch", "max", "MACs", "step"]
     found, rows = comparisons(protocol), []
     for name in in_order({*ACTIVATIONS, *protocol.activations}):
@@ -45,7 +47,7 @@ def numbers(protocol: Protocol, benchmark: dict[str, Any] | None = None) -> str:
         best = [run["metrics"]["best_accuracy"] for run in runs]
         cells = [name, mean_and_deviation([*map(score, runs)], "{:.2f}"), *against]
         cells += [f"{statistics.fmean(best):.2f}", f"{max(best):.2f}", macs(protocol.config, name)]
-        step = benched(protocol.config, name, benchmark) or step_time(runs, protocol.of("relu"))
+        step = benched(protocol.config, name, benchmarks) or step_time(runs, protocol.of("relu"))
         rows.append([*cells, step, len(runs), *place(runs)])
     left_out = unpaired(_others(protocol), protocol.of("relu"), "ReLU")
     said = [*left_out, *lone_relu(protocol), *unlike_pairs(protocol)]
@@ -75,12 +77,16 @@ def unlike_pairs(protocol: Protocol) -> list[str]:
     ]
 
 
-def benched(config: dict[str, Any], activation: str, benchmark: dict[str, Any] | None) -> str:
-    """From the record of ``proxact bench cifar10``, which has a ResNet18 of some widths."""
-    if benchmark is None or config["model"] != "resnet18":
-        return ""
-    row = benchmark["widths"].get(str(config["width"]), {}).get(f"proxact, {activation}")
-    return _step(row["ratio"], row["images_per_second"]) if row else ""
+def benched(config: dict[str, Any], activation: str, benchmarks: Sequence[dict[str, Any]]) -> str:
+    """From records of ``proxact bench cifar10``, which have a ResNet18 of some widths; best in the runs' precision."""
+    for record in sorted(benchmarks, key=lambda record: record["precision"] != config["precision"]):
+        rows = record["widths"].get(str(config["width"]), {}) if config["model"] == "resnet18" else {}
+        if f"proxact, {activation}" in rows:
+            # Each was timed in turn with ReLU, at another moment: the ratio is what was measured.
+            ratio = rows[f"proxact, {activation}"]["ratio"]
+            step = _step(ratio, rows["proxact, relu"]["images_per_second"] / ratio)
+            return step if record["precision"] == config["precision"] else f"{step}, {record['precision']}"
+    return ""
 
 
 def step_time(runs: list[Run], base: list[Run]) -> str:
@@ -100,7 +106,7 @@ def _step(ratio: float, speed: float) -> str:
 
 def _where(run: Run) -> tuple[Any, ...]:
     machine = run["machine"]
-    return run["seed"], machine["cpu"], machine["threads"], machine.get("convolutions")
+    return run["seed"], hardware(machine), machine.get("convolutions")
 
 
 def sentences(protocol: Protocol) -> list[str]:
@@ -109,11 +115,12 @@ def sentences(protocol: Protocol) -> list[str]:
     if not relu:
         return []
     threads = max(run["machine"]["threads"] for run in relu)
-    minutes = statistics.median(run["wall_seconds"] / 60 for run in relu if run["machine"]["threads"] == threads)
+    minutes = [f"{run['wall_seconds'] / 60:.0f}" for run in relu if run["machine"]["threads"] == threads]
+    span = " to ".join(sorted({min(minutes, key=int), max(minutes, key=int)}, key=int))
     seeds = f"{len(relu)} seeds" if len(relu) > 1 else "1 seed"
     accuracy = mean_and_deviation([*map(score, relu)], "{:.2f}")
     cores = "1 core" if threads == 1 else f"{threads} cores"
-    said = [f"ReLU reaches {accuracy} % ({seeds}, {minutes:.0f} min a run on {cores})."]
+    said = [f"ReLU reaches {accuracy} % ({seeds}, {span} min a run on {cores})."]
     found = comparisons(protocol)
     said += [f"{name} against ReLU: {result.sentence()}." for name, result in found.items()]
     units = {name: result for name, result in found.items() if "mpu" in name and result.n > 1}

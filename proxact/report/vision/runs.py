@@ -58,6 +58,20 @@ def shared(run: Run) -> str:
     return json.dumps({name: value for name, value in run["config"].items() if name not in _FREE}, sort_keys=True)
 
 
+def by_recipe(runs: Iterable[Run]) -> dict[tuple[str, ...], list[Run]]:
+    """Runs of any experiment that differ in nothing but the seed, by recipe, network with its pictures, activation."""
+    found: dict[tuple[str, ...], list[Run]] = {}
+    for run in runs:
+        config = run["config"]
+        extra = f"-plus{config['extra_epochs']}" if config.get("extra_epochs") else ""
+        width = f"width {config['width']}" if "width" in config else ""
+        recipe = config["preset"] + extra, config.get("precision")
+        network = config["model"], width, config.get("data")
+        said = [", ".join(filter(None, words)) for words in (recipe, network)]
+        found.setdefault((*said, run["activation"]), []).append(run)
+    return dict(sorted(found.items()))
+
+
 def in_order(names: Iterable[str]) -> list[str]:
     known = set(names)
     return [*(name for name in ACTIVATIONS if name in known), *sorted(known - set(ACTIVATIONS))]

@@ -47,11 +47,20 @@ def ablations(protocol: Protocol) -> tuple[str, list[str]]:
         headers = [name, "last epoch", f"against the usual {name}", "Holm's p", "pairs", "best epoch", "n"]
         notes = unpaired(others, usual, f"usual {name}")
         if name == "mpu2" and any("fixed at pi/4" in label for label in others):
-            notes.append("With the angle fixed at pi/4 mpu2 is ReLU: what it differs from ReLU by is rounding.")
+            notes.append(rounding(protocol, others))
         parts.append(table([*headers, "hardware", "date"], rows))
         parts += map(note, notes)
         said += [f"{name} ({label}) against the usual one: {result.sentence()}." for label, result in found.items()]
     return "".join(parts), said
+
+
+def rounding(protocol: Protocol, others: dict[str, list[Run]]) -> str:
+    """How far two runs of one network end apart, where mpu2 that does not learn gives it."""
+    said = "With the angle fixed at pi/4 mpu2 is ReLU: they differ by rounding alone, which training enlarges"
+    fixed = {"": [run for label, runs in others.items() if label == "angle fixed at pi/4" for run in runs]}
+    found = compare(fixed, protocol.of("relu"))
+    shown = ", ".join(f"{difference:+.2f}" for difference in found[""].differences) if found else ""
+    return f"{said} ({shown} points, seed by seed)." if shown else f"{said}."
 
 
 def finetuned(summaries: Sequence[Run]) -> dict[str, list[Run]]:
@@ -104,7 +113,9 @@ def start_score(run: Run, summaries: Sequence[Run]) -> float | None:
     """Last accuracy of the run this one started from, if it is among them."""
     label = run["config"]["start"].split(" ")[0]
     for other in summaries:
-        if other["experiment"] == "cifar10" and not other["config"].get("start") and label == _label(other):
+        if other["experiment"] != "cifar10" or other["config"].get("start") or label != _label(other):
+            continue
+        if all(other["config"].get(name) == run["config"].get(name) for name in ("width", "data")):
             return score(other)
     return None
 
