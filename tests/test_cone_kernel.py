@@ -91,11 +91,12 @@ def test_equals_plain_function_for_any_layout(data):
     )  # fmt: skip
 
 
-def test_memory_layout_is_kept_without_copies():
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_memory_layout_is_kept_without_copies(dim):
     x = torch.randn(2, 6, 5, 4).contiguous(memory_format=torch.channels_last).requires_grad_()
-    y = project.cone(x, 0.6, 3, 1, impl="c")
+    y = project.cone(x, 0.6, 3, dim, impl="c")
     assert y.stride() == x.stride()
-    torch.testing.assert_close(y, project.cone(x, 0.6, 3, 1, impl="torch"))
+    torch.testing.assert_close(y, project.cone(x, 0.6, 3, dim, impl="torch"))
     y.sum().backward()
     assert x.grad.stride() == x.stride()
 

@@ -29,11 +29,22 @@ def test_channel_axis(shape, dim, axis, m):
     torch.testing.assert_close(unit(x), project.cone(x, 0.6, m, axis))
 
 
-def test_flat_is_the_papers_text():
-    x = torch.randn(2, 3, 5, 5)
+@pytest.mark.parametrize("grouping", ["adjacent", "split"])
+@pytest.mark.parametrize("width", [5, 6])
+def test_flat_is_the_papers_text(width, grouping):
+    """Groups cross the end of a row, or fill rows."""
+    x = torch.randn(2, 3, 5, width)
     for memory_format in (torch.contiguous_format, torch.channels_last):
-        y = MPU(3, alpha=0.6, dim="flat")(x.contiguous(memory_format=memory_format))
-        torch.testing.assert_close(y, project.cone(x.flatten(1), 0.6, 3).reshape(x.shape))
+        y = MPU(3, alpha=0.6, dim="flat", grouping=grouping)(x.contiguous(memory_format=memory_format))
+        torch.testing.assert_close(y, project.cone(x.flatten(1), 0.6, 3, grouping=grouping).reshape(x.shape))
+
+
+def test_flat_with_an_angle_for_each_group():
+    x = torch.randn(2, 4, 3, 2)
+    unit = MPU(2, alpha=0.6, dim="flat", num_parameters=12)
+    with torch.no_grad():
+        unit.theta.uniform_(-0.5, 0.5)
+    torch.testing.assert_close(unit(x), project.cone(x.flatten(1), unit.alpha, 2).reshape(x.shape))
 
 
 def test_leak():

@@ -130,6 +130,8 @@ def dense(x: Tensor, dim: int) -> tuple[Tensor, tuple]:
         inner = math.prod(x.shape[dim + 1 :])
     elif x.movedim(dim, -1).is_contiguous():
         inner = 1  # the axis of the groups lies last in memory, as in channels_last
+    elif dim > 1 and x.movedim(1, -1).is_contiguous():
+        inner = math.prod(x.shape[dim + 1 :]) * x.shape[1]  # channels_last, and groups along a later axis
     else:
         return dense(x.contiguous(), dim)
     channels = x.shape[dim]
