@@ -41,6 +41,7 @@ MAKERS: dict[str, Callable[[], str]] = {
     **{name: results(markdown.paper_table, name) for name in PAPER["tables"]},
     **{f"fit:{target}": results(markdown.fitting, target) for target in ("cone", "leaky_relu")},
     **{f"findings:{name}": results(markdown.findings, name) for name in ("fit", "cifar10", "ant")},
+    "protocol:cifar10": results(markdown.protocol),
     **{f"others:{name}": results(markdown.others, name) for name in ("cifar10", "imagenet", "ant")},
     "errata": cache(partial(markdown.errata, ERRATA)),  # seconds, and a site that is served asks again and again
     "claims": cache(partial(markdown.claims, CLAIMS)),

@@ -118,6 +118,42 @@ def test_fine_tuning_starts_from_the_trained_network(tmp_path, pictures, capsys)
         again.net(Cifar10("mpu2", width=8, learn_angle=False))
 
 
+def test_a_start_that_was_synchronised_is_taken_without_gpus(tmp_path, pictures):
+    train(tmp_path, pictures, "relu", epochs=1, warmup=0.0)
+    config = json.loads((tmp_path / "config.json").read_text())
+    config["config"]["sync_bn"] = True
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    net = read_start(tmp_path).net(Cifar10("mpu2", width=8))
+    assert net(torch.zeros(1, 3, 32, 32)).shape == (1, 10)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="fp16 works there")
+def test_fp16_needs_a_gpu(tmp_path, pictures):
+    with pytest.raises(ValueError, match="precision must be fp32 or bf16 without a GPU, got fp16"):
+        train(tmp_path, pictures, precision="fp16")
+
+
+def test_a_compiled_network_trains_alike(pictures, monkeypatch):
+    """The graph that torch.compile captures, run as it is: forward, backward and the angles' gradients."""
+    compiled, compile_ = [], torch.compile
+
+    def captured(net, backend="aot_eager"):  # Fabric compiles once more, with the backend that was chosen
+        compiled.append(net)
+        return compile_(net, backend=backend)
+
+    monkeypatch.setattr(torch, "compile", captured)
+    states = []
+    for machine in (Machine(), Machine(compiled=True)):
+        (one,) = plan("cpu", ("mpu2",), (1,), {**SMALL, "optimizer": "sgd"})
+        trainer = cifar10.make_trainer(one, pictures, machine)
+        assert next(trainer.train()) == 1  # a second step, or Muon's, would magnify rounding
+        states.append(trainer.net.state_dict())
+    assert compiled
+    for name, value in states[0].items():
+        torch.testing.assert_close(states[1][name], value, rtol=1e-5, atol=1e-6)
+    assert states[0]["stem.2.theta"] != 0
+
+
 def test_crops_grow_in_a_share_of_the_epochs(pictures):
     (one,) = plan("cpu", ("relu",), (1,), {**SMALL, "epochs": 5, "small": 24, "small_share": 0.8})
     source = cifar10.make_trainer(one, pictures, Machine()).source

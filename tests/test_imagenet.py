@@ -65,7 +65,11 @@ def test_every_row_of_the_papers_tables_is_planned():
     for entry in tables:
         for row in entry["rows"]:
             assert len(matching(row, entry, made)) == 1, row
-    assert one("resnet18", epochs=90).preset == "paper-epochs90"
+    shorter = one("resnet18", epochs=10)
+    assert (shorter.preset, shorter.milestones) == ("paper-epochs10", (3, 6, 9))
+    relu = next(plan("resnet18", ("relu",), (1,), {"decay": "all"}))
+    assert (relu.preset, relu.decay) == ("paper", "all-but-angles")  # there is no angle to decay
+    assert one("resnet18", decay="all").preset == "paper-decayall"
 
 
 @pytest.mark.parametrize(("model", "sites"), [("resnet18", 17), ("deit_tiny", 12)])
@@ -194,6 +198,10 @@ def test_settings_that_cannot_be():
         one("resnet18", warm_up=True)
     with pytest.raises(ValueError, match="alpha must be a float in"):
         one("resnet18", alpha=9.0)
+    with pytest.raises(ValueError, match="activation must keep the channels, got 'maxout', which makes 8 of 16"):
+        one("resnet18", "maxout")
+    with pytest.raises(ValueError, match="divisible by the number of processes, 16, got 8: start fewer processes"):
+        Share(0, 16, 8)
 
 
 def test_what_is_missing_is_named(tmp_path, monkeypatch):

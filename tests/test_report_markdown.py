@@ -36,6 +36,11 @@ def test_every_mark_is_filled(made):
     assert all(len({line.count("|") - line.count("\\|") for line in block}) == 1 for block in tables(filled))
 
 
+def test_the_readme_has_the_table_of_the_protocol(made):
+    table = made.MAKERS["protocol:cifar10"]()
+    assert table in (ROOT / "README.md").read_text(), f"README.md needs this table, made from results/:\n{table}"
+
+
 def tables(text):
     """The lines of each table."""
     found = [[]]

@@ -7,7 +7,7 @@ import re
 import statistics
 
 import pytest
-from vision_summaries import RELU, STEADY, ablations, finetuning, made, protocol
+from vision_summaries import RELU, STEADY, ablations, finetuning, made, made_imagenet, protocol
 
 from proxact.experiments.vision.recording import metrics
 from proxact.report import build, markdown
@@ -129,15 +129,44 @@ def test_other_pictures_make_no_pairs(tmp_path):
 def test_other_pictures_are_not_the_papers(tmp_path):
     fashion = made("mpu2", 1, 93.0, "paper")
     fashion["config"]["data"] = "other: idx 99"
-    tiny = {**made("mpu2", 1, 40.0, "paper"), "experiment": "imagenet"}
-    tiny["config"] = {**tiny["config"], "data": "tiny-imagenet, 200 classes, 10000 pictures"}
-    whole = {**tiny, "config": {**tiny["config"], "data": "imagenet, 1000 classes, 1281167 pictures"}}
-    cifar, imagenet, rest = tables(section(Results([fashion, tiny]), tmp_path).body)
+    tiny = made_imagenet("mpu2", 1, 40.0, data="tiny-imagenet, 200 classes, 10000 pictures")
+    body = section(Results([fashion, tiny]), tmp_path).body
+    *_, cifar, imagenet = tables(body)
     assert {row["n"] for row in (*cifar, *imagenet)} == {"0"}
-    assert [row["network"].split(", ", 2)[2] for row in rest] == ["other: idx 99", tiny["config"]["data"]]
-    _, imagenet, again = tables(section(Results([fashion, tiny, whole]), tmp_path).body)
-    assert again == rest
+    for name in (f"width 64 on {fashion['config']['data']}", f"ResNet18 on {tiny['config']['data']}"):
+        assert f"{name}</h3>" in body
+    *_, imagenet = tables(section(Results([fashion, tiny, made_imagenet("mpu2", 1, 70.0)]), tmp_path).body)
     assert [row["activation"] for row in imagenet if row["n"] == "1"] == ["mpu2"]
+
+
+def test_the_papers_recipes_are_drawn_and_compared_too(tmp_path):
+    """Curves, angles, MACs and differences as for the CPU's protocol, and what is changed in the unit as a variant."""
+    runs = [run for run in protocol("paper") if run["activation"] in ("relu", "mpu2")]
+    runs += [made("mpu2", seed, RELU[seed], "paper", decay="all") for seed in (1, 2)]
+    runs += [made_imagenet(name, seed, 70.0 + seed) for name in ("relu", "mpu2") for seed in (1, 2)]
+    runs += [made_imagenet(name, 1, 74.0, model="deit_tiny") for name in ("relu", "mpu3")]
+    found = section(Results(runs), tmp_path)
+    rows = [by_first(part) for part in tables(found.body) if "against ReLU" in part[0]]
+    assert [list(part) for part in rows] == [["relu", "mpu2"], ["relu", "mpu2"], ["relu", "mpu3"]]
+    assert rows[0]["mpu2"]["against ReLU"] == "+0.50 (+0.45 to +0.55)"
+    # A picture of ImageNet: convolutions and linear layer 1.814 G (torchvision's own number), batch norm 2.484 M.
+    assert [part["relu"]["MACs"] for part in rows[:2]] == ["71.173 G", f"{256 * (1.814073344 + 0.002483712):.3f} G"]
+    for stem in ("cifar10-paper", "imagenet-paper", "imagenet-paper-2"):
+        assert (tmp_path / f"{stem}-accuracy.svg").exists()
+    assert (tmp_path / "imagenet-paper-2-angles-mpu3.svg").exists()
+    assert any("ResNet18 of width 64: mpu2 (angle decayed) against the usual one: worse" in s for s in found.findings)
+    assert not any("half-space" in sentence for sentence in found.findings)
+
+
+def test_an_angle_at_its_limit_is_named():
+    runs = protocol()
+    units = [run for run in runs if run["activation"] == "mpu2"]
+    for run in units:
+        run["curve"][-1]["angle16"] = 1.5666
+    (own,) = protocols(runs)
+    assert sentences(own)[-1] == "mpu2: blocks.7.activation ends at 1.567 rad in all 5 runs, nearly a half-space."
+    units[0]["curve"][-1]["angle16"] = 1.5
+    assert "half-space" not in sentences(own)[-1]
 
 
 def test_other_pictures_are_named(tmp_path):
@@ -208,7 +237,7 @@ def test_angles_of_every_layer(shown):
 def test_the_papers_rows_once_each_and_ours_beside_them(tmp_path):
     paper = [made("mpu2", seed, 95.0 + seed / 10, "paper") for seed in (1, 2, 3)]
     paper += [made("mpu2", 1, 94.0, "paper", published=True), made("relu", 1, 95.4, "paper-plus2")]
-    cifar, imagenet = tables(section(Results(paper), tmp_path).body)
+    *_, cifar, imagenet = tables(section(Results(paper), tmp_path).body)
     for rows, experiment in ((cifar, "cifar10"), (imagenet, "imagenet")):
         theirs = [row for e in PAPER["tables"].values() if e["experiment"] == experiment for row in e["rows"]]
         assert {row["paper"].split(" ± ")[0] for row in rows} == {f"{row['mean']:.2f}" for row in theirs}
@@ -236,7 +265,7 @@ def test_other_recipes_are_named_and_not_mixed_in(tmp_path):
 def test_no_runs_no_findings(tmp_path):
     found = section(Results([]), tmp_path)
     assert found.findings == ()
-    assert "was not run" in found.body
+    assert "Nothing was run" in found.body
     assert "<figure>" not in found.body
 
 
@@ -326,9 +355,9 @@ def test_minutes_are_those_of_the_runs_with_most_threads():
     runs = protocol()
     for run in runs[1:]:
         run["machine"], run["wall_seconds"] = {**run["machine"], "threads": 1}, 3000.0
-    assert sentences(protocols(runs)[0])[0].endswith("(5 seeds, 13 min a run on 2 cores).")
+    assert sentences(protocols(runs)[0])[0].endswith("(5 seeds, 13 min for the 1 run on 2 cores).")
     runs[1] |= {"machine": runs[0]["machine"], "wall_seconds": 600.0}
-    assert sentences(protocols(runs)[0])[0].endswith("(5 seeds, 10 to 13 min a run on 2 cores).")
+    assert sentences(protocols(runs)[0])[0].endswith("(5 seeds, 10 to 13 min for the 2 runs on 2 cores).")
 
 
 def test_a_run_without_a_measured_pace(tmp_path):

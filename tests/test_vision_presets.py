@@ -64,6 +64,7 @@ def test_a_changed_recipe_has_another_name_and_folder():
     for relu in (
         *plan("paper", ("relu",), (1,), {"grouping": "text"}),
         *plan("paper", ("relu",), (1,), published=True),
+        *plan("paper", ("relu",), (1,), {"decay": "all"}),
     ):
         assert relu.preset == "paper"  # there is no unit to change
 
@@ -166,6 +167,19 @@ def test_the_command_prints_every_networks_configuration(capsys, monkeypatch):
 
 def test_recipes_name_fields():
     assert all(set(settings) <= set(Cifar10.__dataclass_fields__) for settings in RECIPES.values())
+
+
+@pytest.mark.parametrize(
+    ("activation", "message"),
+    [
+        ("crelu", "activation must keep the channels, got 'crelu', which makes 32 of 16"),
+        ("polyhedron", "activation must be one that needs no parameters, got 'polyhedron': .*'H' and 'r'"),
+        ("psd", "psd has no parameters to give, got 'dim'"),
+    ],
+)
+def test_activations_that_do_not_fit(activation, message):
+    with pytest.raises(ValueError, match=message):
+        list(plan("paper", (activation,), (1,)))
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import math
 from dataclasses import asdict
 
+from proxact.experiments import imagenet
 from proxact.experiments.vision.presets import plan
 from proxact.experiments.vision.units import is_unit
 
@@ -10,6 +11,7 @@ RELU = {1: 88.0, 2: 87.0, 3: 88.5, 4: 87.5, 5: 88.2}
 STEADY = {1: 0.50, 2: 0.55, 3: 0.45, 4: 0.52, 5: 0.48}  # mean 0.5, deviation 0.038
 EPOCHS = 16
 DATA = "parquet 0123456789ab"
+IMAGENET = "imagenet, 1000 classes, 1281167 pictures"
 
 
 def made(activation, seed, last, preset="cpu", start="", best=0.3, speed=1200.0, published=False, **changes):
@@ -18,7 +20,17 @@ def made(activation, seed, last, preset="cpu", start="", best=0.3, speed=1200.0,
     config = {**asdict(one), "data": DATA, "start": start}
     if start:
         config["preset"] += "-from-" + "-".join(start.split(" ")[0].split("/")[2:])
-    sites = (17 if config["model"] == "resnet18" else 7) if is_unit(activation) else 0
+    return summary("cifar10", one, config, last, best, speed)
+
+
+def made_imagenet(activation, seed, last, data=IMAGENET, model="resnet18", **changes):
+    """What ``proxact imagenet`` would write."""
+    (one,) = imagenet.plan(model, (activation,), (seed,), changes)
+    return summary("imagenet", one, {**asdict(one), "data": data}, last, 0.3, 1200.0)
+
+
+def summary(experiment, one, config, last, best, speed):
+    sites = {"resnet18": 17, "fast": 7, "deit_tiny": 12}[config["model"]] if is_unit(one.activation) else 0
     curve = [
         {
             "epoch": epoch,
@@ -29,9 +41,9 @@ def made(activation, seed, last, preset="cpu", start="", best=0.3, speed=1200.0,
         for epoch in range(1, EPOCHS + 1)
     ]
     return {
-        "experiment": "cifar10",
-        "activation": activation,
-        "seed": seed,
+        "experiment": experiment,
+        "activation": one.activation,
+        "seed": one.seed,
         "config": config,
         "metrics": {
             "score": last,

@@ -35,6 +35,8 @@ class Projection(nn.Module):
         allowed = [name for name in inspect.signature(set).parameters if name != "x"]
         learnable = [learnable] if isinstance(learnable, str) else learnable
         for name in params:
+            if not allowed:
+                raise ValueError(f"{set.__name__} has no parameters to give, got {name!r}")
             check_choice(f"a parameter of {set.__name__}", name, allowed)
         for name in learnable:
             if name not in params:

@@ -10,10 +10,13 @@ from typing import Any
 
 from ..theory.claim import Claim, Erratum
 from . import fit_runs
+from .pairs import compare, score
 from .sections import ant, fit, vision
 from .sections.paper_tables import PAPER, matching
 from .statistics import mean_and_deviation, place
-from .vision.runs import by_recipe
+from .vision.protocol import comparisons
+from .vision.runs import by_recipe, protocols
+from .vision.units import by_variant
 
 NOT_RUN = "*not run here*"
 Summaries = Sequence[dict[str, Any]]
@@ -86,6 +89,22 @@ def findings(experiment: str, summaries: Summaries) -> str:
     return "\n".join(f"- {literal(sentence)}" for sentence in said) or "Too few finished runs to say anything yet."
 
 
+def protocol(summaries: Summaries) -> str:
+    """Every activation of CIFAR10's protocol for a CPU, seed by seed against ReLU; the units that differ below."""
+    rows: list[list[object]] = []
+    for own in [found for found in protocols(summaries) if found.recipe == "cpu"][:1]:
+        found = comparisons(own)
+        for name in own.activations:
+            against = found[name].cells() if name in found else [""] * 3
+            rows.append([f"`{name}`", _last(own.of(name)), *against])
+        for name in own.activations:
+            for label, runs in by_variant(own, name).items():
+                pairs = compare({label: runs}, own.of("relu"))
+                against = pairs[label].cells() if label in pairs else [""] * 3
+                rows.append([f"`{name}`, {label}", _last(runs), against[0], "", against[2]])
+    return table(["activation", "last epoch, %", "against ReLU, points (95 % interval)", "Holm's p", "pairs"], rows)
+
+
 def others(experiment: str, summaries: Summaries) -> str:
     """Runs with a recipe other than the paper's."""
     groups = by_recipe(run for run in _of(summaries, experiment) if run["config"]["preset"] != "paper")
@@ -126,6 +145,10 @@ def _with(text: str, remark: str | None) -> str:
 
 def _of(summaries: Summaries, experiment: str) -> list[dict[str, Any]]:
     return [run for run in summaries if run["experiment"] == experiment]
+
+
+def _last(runs: Summaries) -> str:
+    return mean_and_deviation([*map(score, runs)], "{:.2f}")
 
 
 def _scores(runs: Summaries) -> list[float]:

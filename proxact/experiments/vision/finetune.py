@@ -32,7 +32,8 @@ class Start:
         from ..cifar10 import Cifar10, build
 
         own = {name: value for name, value in self.config.items() if name in Cifar10.__dataclass_fields__}
-        net = build(Cifar10(**own), len(self.state["head.bias"]))
+        # How it was synchronised says nothing about its weights, and without a GPU it may not be asked for.
+        net = build(Cifar10(**{**own, "sync_bn": False}), len(self.state["head.bias"]))
         net.load_state_dict(self.state)
         before = self.config["activation"]
         if run.activation == before:

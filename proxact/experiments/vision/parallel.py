@@ -43,7 +43,8 @@ class Share:
     def __post_init__(self) -> None:
         if self.parts % self.world:
             raise ValueError(
-                f"batch / micro_batch must be divisible by the number of processes, {self.world}, got {self.parts}"
+                f"batch / micro_batch must be divisible by the number of processes, {self.world}, got {self.parts}: "
+                "start fewer processes, or give a smaller micro_batch"
             )
 
     def of(self, batch: int) -> Iterator[slice]:
@@ -89,6 +90,8 @@ def start(precision: str) -> Fabric:
         from lightning.fabric import Fabric
     except ModuleNotFoundError as error:
         raise RunError(f"Training needs {error.name}: pip install 'proxact[vision]'") from error
+    if precision == "fp16" and not torch.cuda.is_available():
+        raise ValueError("precision must be fp32 or bf16 without a GPU, got fp16, which Fabric would make bf16")
     if precision == "bf16" and fast_precision() != "bf16" and is_first():
         print("This processor has no bf16: expect bf16 to be many times slower than fp32.", flush=True)
     world, local = world_size(), int(os.environ.get("LOCAL_WORLD_SIZE", "1"))

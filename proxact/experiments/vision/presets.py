@@ -11,7 +11,7 @@ from ...registry import canonical
 from ..cifar10 import FIELDS, Cifar10
 from .finetune import Start
 from .parallel import fast_precision, world_size
-from .units import as_published, is_unit
+from .units import as_published, check_activation, is_unit
 
 RECIPES: dict[str, dict[str, Any]] = {
     "paper": {},
@@ -131,6 +131,7 @@ def _one(
     published: bool,
     begin: Start | None,
 ) -> Cifar10:
+    check_activation(activation)
     base = {**FIELDS, **RECIPES[preset.recipe], **preset.settings}
     if base["precision"] == "auto":
         # Either precision is the recipe: what one processor began in fp32, one that has bf16 can go on with.
@@ -148,6 +149,8 @@ def _one(
         base |= {"sync_bn": True, "micro_batch": settings["micro_batch"]}  # it sees the whole batch: the recipe itself
     if not is_unit(activation):
         settings |= {name: base[name] for name in _OF_THE_UNIT}
+        if {settings["decay"], base["decay"]} == {"all", "all-but-angles"}:
+            settings["decay"] = base["decay"]  # without angles they are the same
     elif published:
         settings |= as_published(activation)
     words = [preset.recipe]

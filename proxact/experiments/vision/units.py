@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from typing import Any
 
+import torch
+
 from ...nn import MPU
-from ...registry import canonical
+from ...registry import canonical, get
 
 GROUPINGS = {
     "channels": "neighbouring channels at one pixel (axis 1)",
@@ -19,6 +22,18 @@ _DIMS = {"channels": 1, "text": "flat", "last": -1}
 
 def is_unit(activation: str) -> bool:
     return re.fullmatch(r"(leaky_)?mpu\d+", canonical(activation)) is not None
+
+
+@functools.cache
+def check_activation(activation: str) -> None:
+    """The networks' layers have the channels that ReLU's have: nothing that halves or doubles them fits."""
+    try:
+        made = get(activation, dim=1)
+        channels = made(torch.zeros(1, 16, 2, 2)).shape[1]
+    except TypeError as error:
+        raise ValueError(f"activation must be one that needs no parameters, got {activation!r}: {error}") from error
+    if channels != 16:
+        raise ValueError(f"activation must keep the channels, got {activation!r}, which makes {channels} of 16")
 
 
 def unit_arguments(activation: str, grouping: str, alpha: float, learn_angle: bool) -> dict[str, Any]:

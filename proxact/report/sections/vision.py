@@ -1,4 +1,4 @@
-"""Vision: CIFAR10 by the protocol for a CPU, and the paper's tables on pictures with ours beside them."""
+"""Vision: each recipe's runs compared with ReLU's, and the paper's tables on pictures with ours beside them."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def section(results: Results, figures: Path) -> Section:
     benchmarks = [record for name, record in results.benchmarks.items() if name.startswith("cifar10")]
     parts: list[str] = []
     for i, protocol in enumerate(found):
-        same = sum(other.recipe == protocol.recipe for other in found[:i])
-        stem = f"cifar10-{protocol.recipe}" + (f"-{same + 1}" if same else "")
+        same = sum((other.experiment, other.recipe) == (protocol.experiment, protocol.recipe) for other in found[:i])
+        stem = f"{protocol.experiment}-{protocol.recipe}" + (f"-{same + 1}" if same else "")
         name, said = describe(protocol.config), bullets(sentences(protocol))
         where = " on CIFAR10" if is_cifar10(protocol.config) else ""
         parts.append(f"<h3>{text(name)}{where}</h3>" + paragraph(setting(protocol)) + said)
@@ -41,7 +41,7 @@ def section(results: Results, figures: Path) -> Section:
         "the end of this section."
     )
     if not found:
-        intro = "The protocol for a CPU was not run: proxact cifar10 --preset cpu runs it."
+        intro = "Nothing was run. proxact cifar10 --preset cpu runs the protocol for a CPU, --preset paper the paper's."
     parts = [paragraph(intro), *parts, tables(summaries), _rest(summaries, found)]
     return Section("vision", "Vision: CIFAR10 and ImageNet", "".join(parts), tuple(findings(summaries)))
 

@@ -1,17 +1,19 @@
-"""Tables and findings of the protocol for a CPU."""
+"""Tables and findings of the runs with one recipe, seed by seed against ReLU."""
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Sequence
 from typing import Any
 
 from ...experiments.vision.pictures import OTHER
+from ...nn import MPU
 from ..html import MISSING, table, text
 from ..pairs import Comparison, compare, key, score, unpaired
 from ..statistics import hardware, mean_and_deviation, pairs_needed, place
 from .paper import gain
-from .runs import ACTIVATIONS, Protocol, Run, in_order, macs
+from .runs import ACTIVATIONS, Protocol, Run, in_order, layers, macs
 
 CLAIM = gain("cifar10", "leaky_mpu2")
 """Points that the paper's best unit, Leaky MPU of m = 2, gains over ReLU there."""
@@ -38,7 +40,8 @@ def comparisons(protocol: Protocol) -> dict[str, Comparison]:
 def numbers(protocol: Protocol, benchmarks: Sequence[dict[str, Any]] = ()) -> str:
     headers = ["activation", "last epoch", "against ReLU", "Holm's p", "pairs", "best epoch", "max", "MACs", "step"]
     found, rows = comparisons(protocol), []
-    for name in in_order({*ACTIVATIONS, *protocol.activations}):
+    planned = ACTIVATIONS if protocol.recipe.startswith("cpu") else ()
+    for name in in_order({*planned, *protocol.activations}):
         runs = protocol.of(name)
         if not runs:
             rows.append([name, MISSING, *[""] * 7, 0, "", ""])
@@ -50,7 +53,7 @@ def numbers(protocol: Protocol, benchmarks: Sequence[dict[str, Any]] = ()) -> st
         step = benched(protocol.config, name, benchmarks) or step_time(runs, protocol.of("relu"))
         rows.append([*cells, step, len(runs), *place(runs)])
     left_out = unpaired(_others(protocol), protocol.of("relu"), "ReLU")
-    said = [*left_out, *lone_relu(protocol), *unlike_pairs(protocol)]
+    said = [*left_out, *lone_relu(protocol)]
     return table([*headers, "n", "hardware", "date"], rows) + "".join(map(note, said))
 
 
@@ -80,7 +83,7 @@ def unlike_pairs(protocol: Protocol) -> list[str]:
 def benched(config: dict[str, Any], activation: str, benchmarks: Sequence[dict[str, Any]]) -> str:
     """From records of ``proxact bench cifar10``, which have a ResNet18 of some widths; best in the runs' precision."""
     for record in sorted(benchmarks, key=lambda record: record["precision"] != config["precision"]):
-        rows = record["widths"].get(str(config["width"]), {}) if config["model"] == "resnet18" else {}
+        rows = record["widths"].get(str(config.get("width")), {}) if config["model"] == "resnet18" else {}
         if f"proxact, {activation}" in rows:
             # Each was timed in turn with ReLU, at another moment: the ratio is what was measured.
             ratio = rows[f"proxact, {activation}"]["ratio"]
@@ -114,41 +117,71 @@ def sentences(protocol: Protocol) -> list[str]:
     relu = protocol.of("relu")
     if not relu:
         return []
-    threads = max(run["machine"]["threads"] for run in relu)
-    minutes = [f"{run['wall_seconds'] / 60:.0f}" for run in relu if run["machine"]["threads"] == threads]
-    span = " to ".join(sorted({min(minutes, key=int), max(minutes, key=int)}, key=int))
-    seeds = f"{len(relu)} seeds" if len(relu) > 1 else "1 seed"
     accuracy = mean_and_deviation([*map(score, relu)], "{:.2f}")
-    cores = "1 core" if threads == 1 else f"{threads} cores"
-    said = [f"ReLU reaches {accuracy} % ({seeds}, {span} min a run on {cores})."]
+    said = [f"ReLU reaches {accuracy} % ({_duration(relu)})."]
     found = comparisons(protocol)
     said += [f"{name} against ReLU: {result.sentence()}." for name, result in found.items()]
     units = {name: result for name, result in found.items() if "mpu" in name and result.n > 1}
-    if units:
+    if units and protocol.experiment == "cifar10":
         needed = [f"{pairs_needed(own.differences, CLAIM)} for {name} (of {own.n})" for name, own in units.items()]
         said.append(
             f"The paper's {CLAIM:+.2f} points (Leaky MPU over ReLU) would be seen in four of five experiments "
             f"with this many pairs, if differences scatter as here: {', '.join(needed)}. One test without correction; "
             "a scatter known from so few pairs is rough."
         )
+    return [*said, *unlike_pairs(protocol), *at_the_limit(protocol)]
+
+
+def _duration(runs: list[Run]) -> str:
+    """How many seeds, and the minutes of those runs that had the most threads."""
+    threads = max(run["machine"]["threads"] for run in runs)
+    timed = [run for run in runs if run["machine"]["threads"] == threads]
+    minutes = sorted({round(run["wall_seconds"] / 60) for run in timed})
+    span = " to ".join(str(value) for value in dict.fromkeys((minutes[0], minutes[-1])))
+    gpu = timed[0]["machine"].get("gpu", "none")
+    where = gpu if gpu != "none" else "1 core" if threads == 1 else f"{threads} cores"
+    seeds = f"{len(runs)} seeds" if len(runs) > 1 else "1 seed"
+    which = "a run" if len(timed) == len(runs) else f"for the {len(timed)} run{'s' * (len(timed) > 1)}"
+    return f"{seeds}, {span} min {which} on {where}"
+
+
+def at_the_limit(protocol: Protocol) -> list[str]:
+    """Layers whose angle every run drove to the largest one that can be learnt."""
+    limit, said = math.pi / 4 + MPU().limit, []
+    for name in protocol.activations:
+        ends = [run["curve"][-1] for run in protocol.of(name)]
+        if not all("angle0" in end for end in ends):
+            continue
+        names = layers(protocol.config, name)
+        full = [layer for i, layer in enumerate(names) if all(end[f"angle{i}"] > limit - 1e-3 for end in ends)]
+        if full:
+            runs = f"all {len(ends)} runs" if len(ends) > 1 else "its one run"
+            said.append(f"{name}: {', '.join(full)} ends at {limit:.3f} rad in {runs}, nearly a half-space.")
     return said
 
 
 def describe(config: dict[str, Any]) -> str:
-    model = "Fast net" if config["model"] == "fast" else config["model"].replace("resnet", "ResNet")
-    return f"{model} of width {config['width']}" + ("" if is_cifar10(config) else f" on {config['data']}")
+    named = {"fast": "Fast net", "deit_tiny": "DeiT-tiny"}
+    model = named.get(config["model"], config["model"].replace("resnet", "ResNet"))
+    width = f" of width {config['width']}" if "width" in config else ""
+    extra = f", {config['extra_epochs']} epochs more" if config.get("extra_epochs") else ""
+    return f"{model}{width}{extra}" + ("" if is_cifar10(config) else f" on {config['data']}")
 
 
 def is_cifar10(config: dict[str, Any]) -> bool:
-    return not config.get("data", "").startswith(OTHER)
+    return "width" in config and not config.get("data", "").startswith(OTHER)
 
 
 def setting(protocol: Protocol) -> str:
     config = protocol.config
+    if protocol.experiment == "cifar10":
+        rate = f"{config['optimizer']} with peak {config['peak']:g}, {config['schedule']}"
+    else:
+        rate = f"learning rate {config['rate']:g}"
     return (
-        f"Preset {protocol.recipe}: {describe(config)}, {config['epochs']} epochs, batch {config['batch']}, "
-        f"{config['optimizer']} with peak {config['peak']:g}, {config['schedule']}, {config['precision']}; pictures: "
-        f"{config.get('data', '')}. Every activation of a seed starts from the same weights and sees the same batches."
+        f"Preset {protocol.recipe}: {describe(config)}, {config['epochs']} epochs, batch {config['batch']}, {rate}, "
+        f"{config['precision']}; pictures: {config.get('data', '')}. Every activation of a seed starts from the same "
+        "weights and sees the same batches."
     )
 
 

@@ -1,4 +1,4 @@
-"""Which runs of ``proxact cifar10`` belong together."""
+"""Which runs of ``proxact cifar10`` and ``proxact imagenet`` belong together."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from typing import Any
 import torch
 
 from ...cost import cost
+from ...experiments import imagenet
 from ...experiments.cifar10 import Cifar10, build
 from ...experiments.vision.presets import ACTIVATIONS
 from ...nn import MPU
 
-RECIPES = {"cpu": "ResNet18", "cpu-fast": "second architecture"}
+RECIPES = ("cpu", "cpu-fast", "paper")
 _FREE = ("activation", "seed", "preset", "start", "grouping", "alpha", "learn_angle")
 """Fields in which runs of a protocol may differ; where they agree in all others, equal seeds make a pair."""
 Run = dict[str, Any]
@@ -25,6 +26,7 @@ Run = dict[str, Any]
 class Protocol:
     """Runs with one recipe, and those in which only the unit is another."""
 
+    experiment: str
     recipe: str
     config: dict[str, Any]
     runs: list[Run] = field(default_factory=list)
@@ -40,22 +42,25 @@ class Protocol:
 
 
 def protocols(summaries: Sequence[Run]) -> list[Protocol]:
-    """One for each recipe and whatever else was different, such as the pictures."""
+    """One for each recipe and whatever else was different, such as the network or the pictures."""
     found: dict[str, Protocol] = {}
-    ours = [run for run in summaries if run["experiment"] == "cifar10"]
+    ours = [run for run in summaries if run["experiment"] in ("cifar10", "imagenet")]
     for run in ours:
         recipe = run["config"]["preset"]
         if recipe in RECIPES:
-            found.setdefault(shared(run), Protocol(recipe, run["config"])).runs.append(run)
+            found.setdefault(shared(run), Protocol(run["experiment"], recipe, run["config"])).runs.append(run)
     for run in ours:
         own = found.get(shared(run))
         if own and run["config"]["preset"] != own.recipe and not run["config"].get("start"):
             own.variants.append(run)
-    return sorted(found.values(), key=lambda protocol: list(RECIPES).index(protocol.recipe))
+    return sorted(found.values(), key=lambda protocol: (RECIPES.index(protocol.recipe), protocol.experiment))
 
 
 def shared(run: Run) -> str:
-    return json.dumps({name: value for name, value in run["config"].items() if name not in _FREE}, sort_keys=True)
+    kept = {name: value for name, value in run["config"].items() if name not in _FREE}
+    if kept.get("decay") == "all":
+        kept["decay"] = "all-but-angles"  # another unit, not another recipe: nothing else is decayed differently
+    return json.dumps([run["experiment"], kept], sort_keys=True)
 
 
 def by_recipe(runs: Iterable[Run]) -> dict[tuple[str, ...], list[Run]]:
@@ -79,22 +84,26 @@ def in_order(names: Iterable[str]) -> list[str]:
 
 def macs(config: dict[str, Any], activation: str) -> str:
     """Of a forward pass of one batch, by the paper's rule."""
-    return f"{_macs(config['model'], config['width'], config['batch'], activation) / 1e9:.3f} G"
+    side = config.get("size", 32)
+    return f"{_macs(config['model'], config.get('width'), side, config['batch'], activation) / 1e9:.3f} G"
 
 
 def layers(config: dict[str, Any], activation: str) -> list[str]:
     """The names of the units, in the order of a run's columns angle0, angle1, ..."""
-    net = _net(config["model"], config["width"], activation)
+    net = _net(config["model"], config.get("width"), config.get("size", 32), activation)
     return [name for name, module in net.named_modules() if isinstance(module, MPU)]
 
 
 @functools.cache
-def _macs(model: str, width: int, batch: int, activation: str) -> int:
+def _macs(model: str, width: int | None, side: int, batch: int, activation: str) -> int:
     with torch.device("meta"):
-        x = torch.empty(batch, 3, 32, 32)
-    return cost(_net(model, width, activation), x).total
+        x = torch.empty(batch, 3, side, side)
+    return cost(_net(model, width, side, activation), x).total
 
 
-def _net(model: str, width: int, activation: str) -> torch.nn.Module:
+def _net(model: str, width: int | None, side: int, activation: str) -> torch.nn.Module:
+    """CIFAR10's networks have a width, ImageNet's have theirs by name."""
     with torch.device("meta"):
-        return build(Cifar10(activation, model=model, width=width))
+        if width is not None:
+            return build(Cifar10(activation, model=model, width=width))
+        return imagenet.build(imagenet.Imagenet(activation, model=model, size=side), 1000)

@@ -24,7 +24,9 @@ def variant(run: Run) -> str:
         said.append(f"angle fixed at {angle}")
     elif not is_usual:
         said.append(f"angle learnt from {angle}")
-    said.append(_GROUPINGS[config["grouping"]])
+    said.append(_GROUPINGS[config.get("grouping", "channels")])
+    if config["decay"] == "all":
+        said.append("angle decayed")
     return ", ".join(filter(None, said))
 
 
@@ -45,12 +47,11 @@ def ablations(protocol: Protocol) -> tuple[str, list[str]]:
         rows = [_row("usual: channels, angle learnt from pi/4", usual, None)] if usual else []
         rows += [_row(label, runs, found.get(label)) for label, runs in others.items()]
         headers = [name, "last epoch", f"against the usual {name}", "Holm's p", "pairs", "best epoch", "n"]
-        notes = unpaired(others, usual, f"usual {name}")
-        if name == "mpu2" and any("fixed at pi/4" in label for label in others):
-            notes.append(rounding(protocol, others))
         parts.append(table([*headers, "hardware", "date"], rows))
-        parts += map(note, notes)
+        parts += map(note, unpaired(others, usual, f"usual {name}"))
         said += [f"{name} ({label}) against the usual one: {result.sentence()}." for label, result in found.items()]
+        if name == "mpu2" and any("fixed at pi/4" in label for label in others):
+            said.append(rounding(protocol, others))
     return "".join(parts), said
 
 
