@@ -133,6 +133,7 @@ def test_fp16_needs_a_gpu(tmp_path, pictures):
         train(tmp_path, pictures, precision="fp16")
 
 
+@pytest.mark.slow
 def test_a_compiled_network_trains_alike(pictures, monkeypatch):
     """The graph that torch.compile captures, run as it is: forward, backward and the angles' gradients."""
     compiled, compile_ = [], torch.compile

@@ -107,7 +107,8 @@ def cifar10(
         activations: names of the library, see proxact.names(); by default the preset's.
         seeds: for initial weights, order and augmentation; all activations share them.
         data: a folder of parquet files, cifar-10-batches-py or Fashion-MNIST's idx files; hub:<name>; or made-up, small
-            noise for trying things. By default the first there is of data/cifar10, data/cifar-10-batches-py and ../shared/data/cifar10.
+            noise for trying things. By default data/cifar10, data/cifar-10-batches-py or ../shared/data/cifar10, the
+            first there is.
         recipe: in place of the preset's values.
         as_published: units as in the published code: last axis, tangent 0, angle frozen but in the leaky unit.
         from_: folder of a finished run to start from; its ReLUs become the activations asked for.
