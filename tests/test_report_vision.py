@@ -1,13 +1,11 @@
 """The section on vision says what its numbers say, pair by pair."""
 
-import html
 import itertools
 import json
-import re
 import statistics
 
 import pytest
-from vision_summaries import RELU, STEADY, ablations, finetuning, made, made_imagenet, protocol
+from vision_summaries import RELU, STEADY, ablations, by_first, finetuning, made, protocol, tables
 
 from proxact.experiments.vision.recording import metrics
 from proxact.report import build, markdown
@@ -15,26 +13,11 @@ from proxact.report.html import MISSING
 from proxact.report.pairs import compare
 from proxact.report.results import Results, read_results
 from proxact.report.sections.angles import by_setting
-from proxact.report.sections.paper_tables import PAPER
 from proxact.report.sections.vision import findings, section
 from proxact.report.statistics import holm, paired_difference, pairs_needed
-from proxact.report.vision.paper import printed
 from proxact.report.vision.protocol import CLAIM, sentences
-from proxact.report.vision.runs import layers, macs, protocols
+from proxact.report.vision.runs import layers, protocols
 from proxact.report.vision.units import variant
-
-
-def tables(body):
-    found = []
-    for source in re.findall(r"<table>.*?</table>", body):
-        lines = re.findall(r"<tr>(.*?)</tr>", html.unescape(source))
-        rows = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", line) for line in lines]
-        found.append([dict(zip(rows[0], row, strict=True)) for row in rows[1:]])
-    return found
-
-
-def by_first(rows):
-    return {next(iter(row.values())): row for row in rows}
 
 
 @pytest.fixture(scope="module")
@@ -126,38 +109,6 @@ def test_other_pictures_make_no_pairs(tmp_path):
     assert "-28" not in section(Results(runs), tmp_path).body
 
 
-def test_other_pictures_are_not_the_papers(tmp_path):
-    fashion = made("mpu2", 1, 93.0, "paper")
-    fashion["config"]["data"] = "other: idx 99"
-    tiny = made_imagenet("mpu2", 1, 40.0, data="tiny-imagenet, 200 classes, 10000 pictures")
-    body = section(Results([fashion, tiny]), tmp_path).body
-    *_, cifar, imagenet = tables(body)
-    assert {row["n"] for row in (*cifar, *imagenet)} == {"0"}
-    for name in (f"width 64 on {fashion['config']['data']}", f"ResNet18 on {tiny['config']['data']}"):
-        assert f"{name}</h3>" in body
-    *_, imagenet = tables(section(Results([fashion, tiny, made_imagenet("mpu2", 1, 70.0)]), tmp_path).body)
-    assert [row["activation"] for row in imagenet if row["n"] == "1"] == ["mpu2"]
-
-
-def test_the_papers_recipes_are_drawn_and_compared_too(tmp_path):
-    """Curves, angles, MACs and differences as for the CPU's protocol, and what is changed in the unit as a variant."""
-    runs = [run for run in protocol("paper") if run["activation"] in ("relu", "mpu2")]
-    runs += [made("mpu2", seed, RELU[seed], "paper", decay="all") for seed in (1, 2)]
-    runs += [made_imagenet(name, seed, 70.0 + seed) for name in ("relu", "mpu2") for seed in (1, 2)]
-    runs += [made_imagenet(name, 1, 74.0, model="deit_tiny") for name in ("relu", "mpu3")]
-    found = section(Results(runs), tmp_path)
-    rows = [by_first(part) for part in tables(found.body) if "against ReLU" in part[0]]
-    assert [list(part) for part in rows] == [["relu", "mpu2"], ["relu", "mpu2"], ["relu", "mpu3"]]
-    assert rows[0]["mpu2"]["against ReLU"] == "+0.50 (+0.45 to +0.55)"
-    # A picture of ImageNet: convolutions and linear layer 1.814 G (torchvision's own number), batch norm 2.484 M.
-    assert [part["relu"]["MACs"] for part in rows[:2]] == ["71.173 G", f"{256 * (1.814073344 + 0.002483712):.3f} G"]
-    for stem in ("cifar10-paper", "imagenet-paper", "imagenet-paper-2"):
-        assert (tmp_path / f"{stem}-accuracy.svg").exists()
-    assert (tmp_path / "imagenet-paper-2-angles-mpu3.svg").exists()
-    assert any("ResNet18 of width 64: mpu2 (angle decayed) against the usual one: worse" in s for s in found.findings)
-    assert not any("half-space" in sentence for sentence in found.findings)
-
-
 def test_an_angle_at_its_limit_is_named():
     runs = protocol()
     units = [run for run in runs if run["activation"] == "mpu2"]
@@ -217,12 +168,6 @@ def test_the_second_architecture_has_its_own_table(shown):
     assert row["MACs"] != by_first(found[0])["mpu2"]["MACs"]
 
 
-def test_macs_scale_from_the_papers():
-    config = made("relu", 1, 1.0, width=64, batch=128)["config"]
-    assert macs(config, "relu") == "71.173 G"
-    assert macs(config, "mpu3") == "71.536 G"
-
-
 def test_angles_of_every_layer(shown):
     body, folder = shown[0].body, shown[1]
     rows = tables(body)[1]
@@ -232,34 +177,6 @@ def test_angles_of_every_layer(shown):
     assert rows[0]["mpu2, angle at the end"] == "0.705 ± 0.000"  # pi/4 - 16 epochs of 0.005
     for name in ("cifar10-cpu.png", "cifar10-cpu-accuracy.svg", "cifar10-cpu-angles-mpu2.svg", "cifar10-cpu-fast.png"):
         assert (folder / name).stat().st_size > 10_000
-
-
-def test_the_papers_rows_once_each_and_ours_beside_them(tmp_path):
-    paper = [made("mpu2", seed, 95.0 + seed / 10, "paper") for seed in (1, 2, 3)]
-    paper += [made("mpu2", 1, 94.0, "paper", published=True), made("relu", 1, 95.4, "paper-plus2")]
-    *_, cifar, imagenet = tables(section(Results(paper), tmp_path).body)
-    for rows, experiment in ((cifar, "cifar10"), (imagenet, "imagenet")):
-        theirs = [row for e in PAPER["tables"].values() if e["experiment"] == experiment for row in e["rows"]]
-        assert {row["paper"].split(" ± ")[0] for row in rows} == {f"{row['mean']:.2f}" for row in theirs}
-    assert len(imagenet) == len(printed("imagenet")) == 12
-    assert len(cifar) == 9 + 5 + 4 + 4 + 3 + 1  # ResNet18 to 50, 101, two epochs more, ResNet18+, m = 4..6; published
-    found = {(row["network"], row["activation"]): row for row in cifar}
-    ours = found["resnet18", "mpu2"]
-    assert ours["paper"] == "95.51 ± 0.10"
-    assert ours["ours, best epoch"] == "95.50 ± 0.10"
-    assert ours["ours, max"] == "95.60"
-    assert ours["ours, last epoch"] == "95.20 ± 0.10"
-    assert found["resnet18", "mpu2, as published"]["ours, last epoch"] == "94.00"
-    assert found["resnet18, 2 epochs more", "relu"]["ours, last epoch"] == "95.40"
-    assert found["resnet18", "relu"]["ours, last epoch"] == MISSING
-
-
-def test_other_recipes_are_named_and_not_mixed_in(tmp_path):
-    runs = [*protocol(), made("relu", 1, 10.0, epochs=8)]
-    body = section(Results(runs), tmp_path).body
-    assert by_first(tables(body)[0])["relu"]["n"] == "5"
-    (row,) = tables(body)[-1]
-    assert (row["recipe"].split(",")[0], row["last epoch"]) == ("cpu-epochs8", "10.00")
 
 
 def test_no_runs_no_findings(tmp_path):
@@ -316,28 +233,6 @@ def test_steps_are_the_benchmarks_where_it_was_run(tmp_path):
     assert slim["wta"]["step"] == "2.00 (308/s), fp16"  # not measured in the runs' own precision
     assert slim["prelu"]["step"] == "1.00 (1200/s)"  # not in the record
     assert fast["mpu2"]["step"] == "1.04 (1150/s)"  # another network
-
-
-def test_other_recipes_keep_what_differs_apart(tmp_path):
-    runs = [
-        made("relu", seed, 80.0 + seed, epochs=18, **more)
-        for seed, more in enumerate(({}, {"precision": "fp16"}, {"extra_epochs": 3}, {"width": 32}, {}))
-    ]
-    runs[-1]["config"]["data"] = "other: idx 99"
-    for run in runs:
-        run["config"]["preset"] = "cpu-epochs18"
-    *_, rest = tables(section(Results(runs), tmp_path).body)
-    assert sorted(row["last epoch"] for row in rest) == ["80.00", "81.00", "82.00", "83.00", "84.00"]
-    shown = markdown.others("cifar10", runs)
-    assert all(f"| {80 + i}.00 | 1 |" in shown for i in range(5))
-
-
-def test_a_gpu_is_the_hardware(tmp_path):
-    runs = [made("relu", seed, 95.0, "paper") for seed in (1, 2)]
-    for run, processes in zip(runs, (1, 4), strict=True):
-        run["machine"] |= {"gpu": "some GPU", "processes": processes}
-    rows = tables(section(Results(runs), tmp_path).body)[0]
-    assert next(row for row in rows if row["n"] == "2")["hardware"] == "4 x some GPU; some GPU"
 
 
 def test_unlike_pairs_and_a_lone_relu_run_are_named(tmp_path):

@@ -1,6 +1,8 @@
-"""Summaries of trainings on CIFAR10 that nobody ran, with known differences."""
+"""Summaries of trainings that nobody ran, with known differences, and the tables of a page made from them."""
 
+import html
 import math
+import re
 from dataclasses import asdict
 
 from proxact.experiments import imagenet
@@ -89,3 +91,16 @@ def finetuning():
         runs.append(made("relu", seed, RELU[seed] + 0.2, start=start, epochs=4, peak=0.02))
         runs.append(made("mpu2", seed, RELU[seed] + 0.2 + 0.1 * seed, start=start, epochs=4, peak=0.02))
     return runs
+
+
+def tables(body):
+    found = []
+    for source in re.findall(r"<table>.*?</table>", body):
+        lines = re.findall(r"<tr>(.*?)</tr>", html.unescape(source))
+        rows = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", line) for line in lines]
+        found.append([dict(zip(rows[0], row, strict=True)) for row in rows[1:]])
+    return found
+
+
+def by_first(rows):
+    return {next(iter(row.values())): row for row in rows}
