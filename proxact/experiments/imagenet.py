@@ -27,7 +27,7 @@ from .vision.parallel import PRECISIONS, Machine, check_sync_bn, share_of, start
 from .vision.recording import recorded
 from .vision.schedule import Schedule, held_cosine, steps
 from .vision.training import Trainer
-from .vision.units import check_activation, is_unit
+from .vision.units import check_activation, decay_of, is_unit
 
 MODELS = {"resnet18": "resnet18", "resnet34": "resnet34", "resnet50": "resnet50", "deit_tiny": "deit_tiny_patch16_224"}
 ACTIVATIONS = {
@@ -146,14 +146,14 @@ def plan(
             raise ValueError(f"{name} must be left out for {model}, whose recipe has none, got {given[name]}")
     fields = {field.name: field.default for field in dataclasses.fields(Imagenet)}
     base = {**fields, **(DEIT if model.startswith("deit") else {})}
-    if "epochs" in given:  # a shorter training has its milestones at the same shares
+    if "epochs" in given and not model.startswith("deit"):  # a shorter training has its milestones at the same shares
         base["milestones"] = tuple(round(one * given["epochs"] / base["epochs"]) for one in base["milestones"])
     for seed in seeds:
         for activation in map(canonical, activations or ACTIVATIONS[model]):
             check_activation(activation)
             own = {n: v for n, v in given.items() if is_unit(activation) or n not in ("alpha", "learn_angle")}
-            if not is_unit(activation) and {own.get("decay"), base["decay"]} == {"all", "all-but-angles"}:
-                del own["decay"]  # without angles they are the same
+            if "decay" in own:
+                own["decay"] = decay_of(activation, own["decay"], base["decay"])
             words = [f"{n.replace('_', '')}{v}".replace(" ", "") for n, v in own.items() if v != base[n]]
             named = {"activation": activation, "seed": seed, "model": model, "preset": "-".join(["paper", *words])}
             yield Imagenet(**{**base, **own, **named})

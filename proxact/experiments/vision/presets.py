@@ -11,7 +11,7 @@ from ...registry import canonical
 from ..cifar10 import FIELDS, Cifar10
 from .finetune import Start
 from .parallel import fast_precision, world_size
-from .units import as_published, check_activation, is_unit
+from .units import as_published, check_activation, decay_of, is_unit
 
 RECIPES: dict[str, dict[str, Any]] = {
     "paper": {},
@@ -147,10 +147,9 @@ def _one(
     base["micro_batch"] = settings["batch"]
     if settings["sync_bn"] and settings["micro_batch"] * world_size() == settings["batch"]:
         base |= {"sync_bn": True, "micro_batch": settings["micro_batch"]}  # it sees the whole batch: the recipe itself
+    settings["decay"] = decay_of(activation, settings["decay"], base["decay"])
     if not is_unit(activation):
         settings |= {name: base[name] for name in _OF_THE_UNIT}
-        if {settings["decay"], base["decay"]} == {"all", "all-but-angles"}:
-            settings["decay"] = base["decay"]  # without angles they are the same
     elif published:
         settings |= as_published(activation)
     words = [preset.recipe]

@@ -24,6 +24,13 @@ def is_unit(activation: str) -> bool:
     return re.fullmatch(r"(leaky_)?mpu\d+", canonical(activation)) is not None
 
 
+def decay_of(activation: str, decay: str, usual: str) -> str:
+    """The recipe's usual decay in place of one that differs from it in the units' angles, where there are none."""
+    if not is_unit(activation) and {decay, usual} == {"all", "all-but-angles"}:
+        return usual
+    return decay
+
+
 @functools.cache
 def check_activation(activation: str) -> None:
     """The networks' layers have the channels that ReLU's have: nothing that halves or doubles them fits."""
